@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: GPL-2.0
+# The front door: each target calls one script. `make help` lists them.
+SHELL := /bin/bash
+.DEFAULT_GOAL := all
+MAKEFLAGS += --no-print-directory
+
+BUILD ?= $(CURDIR)/build
+export BUILD CACHE PIN KDIR GROUP FORCE LINUX_TARBALL LINUX_SHA256 KERNEL_MIRROR INSTALL KVM JOBS LLVM HOSTCC KBUILD_BUILD_TIMESTAMP
+ifneq ($(origin CC),default)
+export CC
+endif
+# An empty value means not given
+$(foreach v,CACHE PIN KDIR GROUP FORCE LINUX_TARBALL LINUX_SHA256 KERNEL_MIRROR INSTALL KVM JOBS LLVM HOSTCC KBUILD_BUILD_TIMESTAMP,\
+	$(if $($(v)),,$(eval unexport $(v))))
+
+stage = scripts/stage.sh
+
+.PHONY: all help preflight tools base apply unapply kernel kselftests boot shell menuconfig lint check identity test \
+	export branch clean distclean
+
+all: ## Tools, base kernel, push the series, build it with every option on, boot it once
+	@$(stage) start make
+	@$(stage) run preflight scripts/preflight.sh
+	@$(stage) run tools scripts/tools.sh
+	@$(stage) run base scripts/base.sh
+	@$(stage) run apply scripts/apply.sh
+	+@$(stage) run kernel scripts/kernel.sh vm vm all-on
+	@$(stage) run boot scripts/boot.sh first
+	@$(stage) finish
+
+help: ## This page
+	@scripts/help.sh $(firstword $(MAKEFILE_LIST))
+
+preflight:
+	@scripts/preflight.sh
+tools: preflight ## Install what is missing: distribution packages, pinned Python tools (INSTALL=0: only say it)
+	@scripts/tools.sh
+base: tools ## Find, verify, cache and unpack the base kernel (LINUX_TARBALL=file, KDIR=tree)
+	@scripts/base.sh
+apply: ## Push the series onto KDIR=tree (default build/linux); GROUP=one group; FORCE=1 another version
+	@[ -n "$(KDIR)" ] || $(MAKE) base
+	@scripts/apply.sh
+unapply: ## Pop it off again; edits that are in no patch are kept (FORCE=1 discards them)
+	@scripts/unapply.sh
+kernel: apply ## Build the kernel for the virtual machine, every option on
+	+@scripts/kernel.sh vm vm all-on
+kselftests: kernel ## Build and install the series' kselftests
+	+@scripts/kselftests.sh
+boot: kernel ## Boot it once in QEMU and run its KUnit tests (KVM=1 to use KVM)
+	@scripts/boot.sh first
+shell: kernel ## An interactive virtual machine on this kernel (virtme-ng; Ctrl-D ends it)
+	@scripts/shell.sh
+menuconfig: base ## Change the configuration of the virtual machine's kernel
+	+@scripts/menuconfig.sh
+lint: tools ## The fast checks of patches and scripts, no kernel build
+	@scripts/pytest.sh lint -m static selftests/queue
+check: kernel ## All checks of the queue: applies everywhere, each step builds without new warnings
+	@scripts/pytest.sh queue selftests/queue
+identity: apply ## With every option off, the gated patches change no instruction
+	@scripts/identity.sh
+test: ## Everything that must hold; closes with 'N passed, N failed, N skipped'
+	@scripts/test.sh
+export: ## Copy the patches into another queue: DIR=debian/patches/cache-footprint [GROUP=]
+	@scripts/export.sh "$(DIR)"
+branch: ## The series as commits on a new branch of the git tree KDIR= (git quiltimport)
+	@scripts/branch.sh "$(KDIR)"
+clean: ## Remove builds and results; the kernel tree and its edits stay
+	@rm -rf $(BUILD)/out $(BUILD)/results $(BUILD)/check-cache $(BUILD)/steps $(BUILD)/identity $(BUILD)/series
+distclean: ## Remove build/ whole, with the kernel tree; refuses while the tree holds edits in no patch
+	@scripts/distclean.sh

@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+# kernel.sh NAME FRAGMENT...: configures and builds a bzImage into build/out/NAME from the tree (CF_TREE=, default
+# build/linux): tinyconfig plus configs/FRAGMENT.config, in that order. NAME/.config is written anew only when the
+# fragments changed, so that `make menuconfig` lasts. Runs kbuild each time: it knows best what is out of date.
+# Honours CC, HOSTCC, LLVM, KBUILD_BUILD_TIMESTAMP and -j; ccache is used when CC is not set.
+# TARGETS= names other make targets than bzImage.
+. "$(dirname "$0")/lib.sh"
+
+[ $# -ge 2 ] || die "usage: kernel.sh NAME FRAGMENT..."
+name=$1
+shift
+tree=${CF_TREE:-$TREE}
+out=$BUILD/out/$name
+mkdir -p "$out"
+kernel_version "$tree" >/dev/null || die "$tree is not a Linux source tree: run make base"
+
+flags=(-C "$tree" O="$out")
+[ -n "${LLVM:-}" ] && flags+=(LLVM="$LLVM")
+if [ -n "${CC:-}" ]; then
+	flags+=(CC="$CC")
+elif [ -z "${LLVM:-}" ] && command -v ccache >/dev/null 2>&1; then
+	flags+=(CC="ccache gcc")
+fi
+[ -n "${HOSTCC:-}" ] && flags+=(HOSTCC="$HOSTCC")
+case " ${MAKEFLAGS:-} " in
+*jobserver*) ;;	# the caller's -j
+*) flags+=(-j"${JOBS:-$(nproc)}") ;;
+esac
+export CCACHE_BASEDIR=$BUILD CCACHE_NOHASHDIR=1
+export KBUILD_BUILD_TIMESTAMP=${KBUILD_BUILD_TIMESTAMP:-Thu Jan  1 00:00:00 UTC 1970}
+export KBUILD_BUILD_USER=${KBUILD_BUILD_USER:-user} KBUILD_BUILD_HOST=${KBUILD_BUILD_HOST:-host}
+
+fragments=()
+for f; do
+	fragments+=("$ROOT/configs/$f.config")
+	[ -f "$ROOT/configs/$f.config" ] || die "no fragment configs/$f.config"
+done
+
+# lost_symbols: the lines of the fragments that Kconfig did not take; the last word on a symbol counts
+lost_symbols() {
+	cat "${fragments[@]}" | awk '
+		/^CONFIG_/ { split($0, a, "="); want[a[1]] = $0 }
+		/^# CONFIG_.* is not set$/ { want[$2] = $0 }
+		END { for (s in want) print want[s] }' | sort > "$out/.wanted"
+	while read -r line; do
+		case $line in
+		'#'*) symbol=${line#\# }; symbol=${symbol% is not set}
+		      ! grep -q "^$symbol=" "$out/.config" || echo "$line" ;;
+		*)    grep -qxF "$line" "$out/.config" || echo "$line" ;;
+		esac
+	done < "$out/.wanted"
+}
+
+configure() {
+	local stamp hash
+	hash=$(cat "${fragments[@]}" | sha256sum | cut -c1-16)-$(cat "$tree"/{Kconfig,lib/Kconfig.debug,arch/x86/Kconfig,mm/Kconfig} | sha256sum | cut -c1-16)
+	stamp=$out/.configured
+	[ "$(cat "$stamp" 2>/dev/null)" = "$hash" ] && [ -f "$out/.config" ] && return
+	make -s "${flags[@]}" tinyconfig >/dev/null
+	"$tree/scripts/kconfig/merge_config.sh" -m -O "$out" "$out/.config" "${fragments[@]}" > "$out/merge.log"
+	make -s "${flags[@]}" olddefconfig >/dev/null
+	lost=$(lost_symbols)
+	[ -z "$lost" ] || die "configs: Kconfig did not take: $(echo "$lost" | xargs)"
+	echo "$hash" > "$stamp"
+}
+
+trap 'warn "interrupted; run it again to continue"; exit 130' INT TERM
+configure
+start=$SECONDS
+# One line for each hundred compiled files on a pipe, kbuild's own output in the log
+read -ra targets <<< "${TARGETS:-bzImage}"
+if ! make "${flags[@]}" "${targets[@]}" > >(tee "$out/build.log" |
+	awk -v name="$name" '/^  (CC|AS|LD)/ {n++} n && n % 200 == 0 && n != last {print "  " name ": " n " files built"; last = n; fflush()}') 2> "$out/build.err"; then
+	grep -E 'error|Error|No space' "$out/build.err" | head -5 >&2 || true
+	die "the build of $name failed; see $out/build.err"
+fi
+[ ! -s "$out/build.err" ] || cat "$out/build.err" >&2
+say "$name is built ($(( (SECONDS - start + 30) / 60 )) min): $out"

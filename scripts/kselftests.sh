@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+# Builds the series' kselftest targets (configs/kselftests) and installs them to build/out/vm/kselftest.
+. "$(dirname "$0")/lib.sh"
+
+targets=$(awk '!/^#/ && NF {print $1}' "$ROOT/configs/kselftests" | xargs)
+out=$BUILD/out/vm
+log=$out/kselftest.log
+rm -rf "$out/kselftest"
+mkdir -p "$out/kselftest.build"
+make -C "$TREE/tools/testing/selftests" O="$out/kselftest.build" TARGETS="$targets" SKIP_TARGETS= \
+	INSTALL_PATH="$out/kselftest" FORCE_TARGETS=1 install > "$log" 2>&1 || die "the kselftests do not build; see $log"
+grep -i warning "$log" >&2 || true
+say "kselftests installed: $targets"

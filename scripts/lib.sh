@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: GPL-2.0
+# Shared by the scripts in this directory: paths, messages, the lock. Sourced, never run.
+# shellcheck shell=bash disable=SC2034	# the paths are for those who source this
+set -euo pipefail
+
+ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+BUILD=${BUILD:-$ROOT/build}
+case $BUILD in /*) ;; *) BUILD=$PWD/$BUILD ;; esac
+CACHE=${CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/cache-footprint}
+TREE=${KDIR:-$BUILD/linux}
+PIN=${PIN:-$ROOT/configs/base}
+RESULTS=$BUILD/results
+VENV=$BUILD/venv
+export LC_ALL=C QUILT_PATCHES=${QUILT_PATCHES:-$ROOT/patches}
+export QUILTRC=$ROOT/scripts/quiltrc
+
+say()  { printf '%s: %s\n' "${0##*/}" "$*"; }
+warn() { printf '%s: %s\n' "${0##*/}" "$*" >&2; }
+die()  { printf '%s: error: %s\n' "${0##*/}" "$*" >&2; exit 1; }
+
+# sha256 FILE: the SHA-256 sum of FILE in hexadecimal, nothing else
+sha256() { sha256sum -- "$1" | cut -d' ' -f1; }
+
+# kernel_version DIR: "7.3.4" as DIR/Makefile says it; fails if that is no kernel tree
+kernel_version() {
+	[ -f "$1/Makefile" ] && [ -d "$1/arch" ] || return 1
+	awk '/^VERSION = /{v=$3} /^PATCHLEVEL = /{p=$3} /^SUBLEVEL =/{s=$3}
+	     NR > 6 {exit} END {if (v == "" || p == "") exit 1; print v "." p "." (s == "" ? 0 : s)}' "$1/Makefile"
+}
+
+# list_series [GROUP]: the patch names of the series in order, or of the
+# preparations and GROUP alone; fails with one line if there is no such group
+list_series() {
+	local group=${1:-} series=$QUILT_PATCHES/series
+	[ -f "$series" ] || die "no series file at $series"
+	if [ -n "$group" ] && ! grep -q "^# --- group $group:" "$series"; then
+		die "no group '$group' in series; it has: $(sed -n 's/^# --- group \([a-z]*\):.*/\1/p' "$series" | xargs)"
+	fi
+	awk -v want="$group" '
+		/^# --- group / { g = $4; sub(/:$/, "", g); next }
+		/^[ \t]*(#|$)/  { next }
+		want == "" || g == "preparations" || g == want { print $1 }' "$series"
+}
+
+# series_hash: one hash over the order of the series and the text of every patch
+series_hash() {
+	local p
+	{ for p in $(list_series "${1:-}"); do echo "$p"; cat "$QUILT_PATCHES/$p"; done; } | sha256sum | cut -c1-16
+}
+
+# take_lock NAME: one run at a time in one build directory
+take_lock() {
+	mkdir -p "$BUILD"
+	exec 9>"$BUILD/.lock-$1"
+	flock -n 9 || die "another run works in $BUILD (lock .lock-$1); wait for it or use BUILD=another-directory"
+}
+
+# need_space DIR MIB WHAT: stop unless DIR's file system has MIB mebibytes free
+need_space() {
+	local dir=$1 free
+	while [ ! -d "$dir" ]; do dir=$(dirname "$dir"); done
+	free=$(df -Pm "$dir" | awk 'NR == 2 {print $4}')
+	[ "$free" -ge "$2" ] || die "$3 needs $2 MiB of disk in $1, only $free MiB are free"
+}

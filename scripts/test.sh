@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+# Everything that must hold, stage after stage; a failing stage does not stop the later ones, except that nothing can be
+# tested without a tree and a kernel. The results of all stages go to build/results/tests.json and junit.xml.
+. "$(dirname "$0")/lib.sh"
+cd "$ROOT"
+
+stage=scripts/stage.sh
+declare -a failed=()
+
+run() {
+	local name=$1
+	shift
+	printf '\n== %s\n' "$name"
+	"$stage" run "$name" "$@" </dev/null || failed+=("$name")
+}
+
+must() {
+	run "$@"
+	[ ${#failed[@]} = 0 ] || finish
+}
+
+finish() {
+	echo
+	exec "$VENV/bin/python" scripts/report.py --results "$RESULTS" --series "$(series_hash)" --limits configs/stage-limits \
+		"${failed[@]/#/--failed-stage=}"
+}
+
+trap 'warn "interrupted; make test begins again, builds continue"; exit 130' INT TERM
+[ -x "$VENV/bin/python" ] || scripts/tools.sh
+rm -rf "$RESULTS/parts" "$RESULTS/tests.json" "$RESULTS/junit.xml"
+"$stage" start test
+must preflight scripts/preflight.sh
+must tools scripts/tools.sh
+must base scripts/base.sh
+must apply scripts/apply.sh
+run lint scripts/pytest.sh lint -m static selftests/queue
+must kernel scripts/kernel.sh vm vm all-on
+must kselftests scripts/kselftests.sh
+run boots scripts/boots.sh
+run user scripts/pytest.sh user selftests/usercopy
+run runner scripts/pytest.sh runner selftests/vm selftests/identity
+run queue scripts/pytest.sh queue -m "not static and not robust" selftests/queue
+run robust scripts/pytest.sh robust -m robust selftests/queue
+run identity scripts/identity.sh
+finish

@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+# Sees to the tools: distribution packages (configs/packages) and the pinned Python ones (configs/requirements.txt).
+# Prints what is missing and its size first; installs it when root on a Debian-like system.
+# INSTALL=0 never installs: prints the command and stops.
+. "$(dirname "$0")/lib.sh"
+
+# is_there KIND ARGUMENT: the probe of one line of configs/packages
+is_there() {
+	case $1 in
+	cmd)  command -v "$2" >/dev/null 2>&1 ;;
+	file) [ -e "$2" ] ;;
+	run)  eval "$2" >/dev/null 2>&1 ;;
+	*)    die "configs/packages: unknown probe '$1'" ;;
+	esac
+}
+
+missing_packages() {
+	local package kind argument
+	while read -r package kind argument; do
+		case $package in ''|'#'*) continue ;; esac
+		is_there "$kind" "$argument" || echo "$package"
+	done < "$ROOT/configs/packages"
+}
+
+install_packages() {
+	local packages=("$@") command="apt-get install --no-install-recommends ${*}"
+	if ! command -v apt-get >/dev/null 2>&1; then
+		die "missing: ${packages[*]} (Debian's names); install them with this system's package manager and run again"
+	fi
+	if [ "${INSTALL:-1}" = 0 ] || [ "$(id -u)" != 0 ]; then
+		die "missing packages; as root run: $command"
+	fi
+	say "missing packages: ${packages[*]}"
+	apt-get update -qq || die "apt-get update failed: no network, or a broken sources list"
+	apt-get install --no-install-recommends --assume-no "${packages[@]}" 2>/dev/null | grep -E '^(Need to get|After this)' || true
+	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${packages[@]}" >"$BUILD/apt.log" 2>&1 </dev/null ||
+		die "apt-get could not install them; its output is in $BUILD/apt.log"
+}
+
+python_tools() {
+	local pins stamp=$VENV/.pins
+	pins=$(sha256 "$ROOT/configs/requirements.txt")-$(python3 -c 'import sys; print(sys.version_info[:2])')
+	[ "$(cat "$stamp" 2>/dev/null)" = "$pins" ] && [ -x "$VENV/bin/vng" ] && return
+	say "installing the Python tools of configs/requirements.txt into ${VENV#"$ROOT"/}"
+	rm -rf "$VENV"
+	python3 -m venv "$VENV"
+	"$VENV/bin/pip" install --quiet --disable-pip-version-check --requirement "$ROOT/configs/requirements.txt" ||
+		die "pip could not install configs/requirements.txt: no network?"
+	echo "$pins" > "$stamp"
+}
+
+mkdir -p "$BUILD"
+mapfile -t missing < <(missing_packages)
+[ ${#missing[@]} = 0 ] || install_packages "${missing[@]}"
+mapfile -t missing < <(missing_packages)
+[ ${#missing[@]} = 0 ] || die "still missing after the installation: ${missing[*]}"
+python_tools

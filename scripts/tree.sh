@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: GPL-2.0
+# What apply.sh and unapply.sh know of a tree: whose queue is on it, what was pushed, and how to undo. Sourced, never run.
+# shellcheck shell=bash
+
+UNDO=$TREE/.cache-footprint.undo	# originals of the touched files while quilt pushes
+RECORD=$TREE/.pc/.cache-footprint	# what was pushed: series hash, then the sums of the touched files
+SERIES_FILE=$BUILD/series/${GROUP:-all}
+
+# foreign_queue: whether the tree carries another quilt queue (Debian's, SUSE's, the user's own)
+foreign_queue() {
+	if [ -f "$TREE/.pc/.quilt_patches" ]; then
+		[ "$(realpath -m "$(cat "$TREE/.pc/.quilt_patches")")" != "$(realpath -m "$QUILT_PATCHES")" ]
+	else
+		[ -e "$TREE/patches" ] || { [ -d "$TREE/.pc" ] && [ -s "$TREE/.pc/applied-patches" ]; }
+	fi
+}
+
+applied_patches() { cat "$TREE/.pc/applied-patches" 2>/dev/null || true; }
+
+# applied_hash: the series hash that was recorded when the push was complete, if the tree still stands there
+applied_hash() {
+	[ -f "$RECORD" ] && [ "$(applied_patches)" = "$(sed -n 's/^patch //p' "$RECORD")" ] || return 0
+	sed -n 's/^hash //p' "$RECORD"
+}
+
+# write_series GROUP: the order for quilt. The whole series is the queue's own file; a group gets a list of its own.
+write_series() {
+	mkdir -p "${SERIES_FILE%/*}"
+	list_series "$1" > "$SERIES_FILE"
+	[ -z "$1" ] || export QUILT_SERIES=$SERIES_FILE
+}
+
+quilt_push() { quilt push -a --fuzz=0; }
+
+# touched_files: every path that the patches of SERIES_FILE touch, new ones too
+touched_files() {
+	local p
+	while read -r p; do
+		[ -f "$QUILT_PATCHES/$p" ] || die "series names $p, but there is no such file in $QUILT_PATCHES"
+		sed -n -E 's,^(---|\+\+\+) [ab]/([^\t ]+).*,\2,p' "$QUILT_PATCHES/$p"
+	done < "$SERIES_FILE" | sort -u
+}
+
+# copy_touched FROM TO: those of the touched files that exist below FROM, with their directories
+copy_touched() {
+	local files
+	files=$(touched_files)
+	printf '%s\n' "$files" | while read -r f; do
+		[ ! -e "$1/$f" ] || (cd "$1" && cp --parents -p "$f" "$2")
+	done
+}
+
+save_originals() {
+	local new=$UNDO.new
+	rm -rf "$new"
+	mkdir -p "$new/files"
+	touched_files > "$new/list"
+	copy_touched "$TREE" "$new/files"
+	sync -f "$new" 2>/dev/null || true
+	mv -T "$new" "$UNDO"
+}
+
+# roll_back: the tree as it was before save_originals
+roll_back() {
+	local f
+	[ -d "$UNDO" ] || return 0
+	while read -r f; do
+		if [ -e "$UNDO/files/$f" ]; then
+			cmp -s "$UNDO/files/$f" "$TREE/$f" || cp -p "$UNDO/files/$f" "$TREE/$f"
+		else
+			rm -f "$TREE/$f"
+			rmdir -p --ignore-fail-on-non-empty "$(dirname "$TREE/$f")" 2>/dev/null || true
+		fi
+	done < "$UNDO/list"
+	rm -rf "$TREE/.pc"
+	rm -rf "$UNDO"
+}
+
+# recover: a push that was cut off without any chance to clean up is undone now
+recover() {
+	rm -rf "$UNDO.new"
+	[ -d "$UNDO" ] || return 0
+	warn "an earlier push was cut off: $TREE is put back first"
+	roll_back
+}
+
+# sums: a hash of each touched file as it stands in the tree
+sums() { (cd "$TREE" && while read -r f; do [ ! -f "$f" ] || sha256sum -- "$f"; done); }
+
+# record_applied HASH: the push is complete. From here the tree counts as pushed.
+record_applied() {
+	{ echo "hash $1"; applied_patches | sed 's/^/patch /'; sums < "$UNDO/list" | sed 's/^/sum /'; } > "$RECORD.new"
+	mv "$RECORD.new" "$RECORD"
+	rm -rf "$UNDO"
+}
+
+# touched_as_recorded: whether no touched file was edited since the push
+touched_as_recorded() {
+	[ -f "$RECORD" ] || return 1
+	sed -n 's/^sum //p' "$RECORD" | (cd "$TREE" && sha256sum --check --quiet --status)
+}

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Settings, markers, stable test ids and result files for all of selftests/.
+
+A function test_x in selftests/<part>/ has the id <part>/x.  Parametrised runs
+of one function share its id: one failure fails it, and it counts as skipped
+only when every run was skipped.  The results of a session go to
+$CF_RESULTS/parts/$CF_PART.json.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import pytest
+
+SELFTESTS = Path(__file__).resolve().parent
+MARKERS = (
+    "static: needs no kernel build; `make lint` runs these",
+    "slow: builds or boots a kernel",
+)
+NO_REASON = ("", "unconditional skip")
+
+
+@dataclass
+class Result:
+    """One line of the result file."""
+
+    id: str
+    status: str
+    reason: str = ""
+    seconds: float = 0.0
+
+
+class Recorder:
+    """Collects the outcome of each test under its stable id."""
+
+    def __init__(self) -> None:
+        self.results: dict[str, Result] = {}
+
+    def add(self, test_id: str, status: str, reason: str, seconds: float) -> None:
+        """Merge one run into the result of its id.
+
+        Args: the id, pass|fail|skip, one line of reason, the time it took.
+        """
+        old = self.results.get(test_id)
+        if old is None:
+            self.results[test_id] = Result(test_id, status, reason, seconds)
+            return
+        old.seconds += seconds
+        rank = {"fail": 2, "pass": 1, "skip": 0}
+        if rank[status] > rank[old.status]:
+            old.status, old.reason = status, reason
+
+    def write(self, path: Path) -> None:
+        """Write the list as JSON; the file appears whole or not at all."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        rows = [asdict(result) for result in self.results.values()]
+        for row in rows:
+            row["seconds"] = round(row["seconds"], 3)
+        scratch = path.with_suffix(".tmp")
+        scratch.write_text(json.dumps(rows, indent=1) + "\n")
+        scratch.replace(path)
+
+
+RECORDER = pytest.StashKey[Recorder]()
+
+
+def set_defaults() -> None:
+    """Fill in the environment that the Makefile passes, made absolute.
+
+    CF_BASE stays unset when it is not given: the originals then come from
+    quilt's backups in CF_TREE.
+    """
+    root = Path(os.environ.get("CF_ROOT") or SELFTESTS.parent).resolve()
+    build = root / (os.environ.get("CF_BUILD") or "build")
+    defaults = {
+        "CF_ROOT": root,
+        "CF_BUILD": build,
+        "CF_TREE": build / "linux",
+        "CF_OUT": build / "out/vm",
+        "CF_RESULTS": build / "results",
+    }
+    for name, default in defaults.items():
+        os.environ[name] = str(root / (os.environ.get(name) or default))
+    if os.environ.get("CF_BASE"):
+        os.environ["CF_BASE"] = str(root / os.environ["CF_BASE"])
+
+
+def part_of(path: Path) -> str:
+    """Return the part a file below selftests/ belongs to."""
+    try:
+        parts = path.resolve().relative_to(SELFTESTS).parts
+    except ValueError:
+        return path.parent.name
+    return parts[0] if len(parts) > 1 else "selftests"
+
+
+def stable_id(item: pytest.Item) -> str:
+    """Return <part>/<name> of a test; parameters are not part of it."""
+    name = getattr(item, "originalname", None) or item.name
+    return f"{part_of(item.path)}/{name.removeprefix('test_')}"
+
+
+def one_line(report: pytest.TestReport) -> str:
+    """Return the reason of a failure or skip as one line."""
+    longrepr = report.longrepr
+    if isinstance(longrepr, tuple):
+        text = str(longrepr[2]).removeprefix("Skipped:")
+    elif hasattr(longrepr, "reprcrash") and longrepr.reprcrash:
+        text = longrepr.reprcrash.message
+    else:
+        text = str(longrepr or getattr(report, "wasxfail", ""))
+    lines = text.strip().splitlines()
+    return lines[0].strip() if lines else ""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the markers, set the environment, start the recorder."""
+    for marker in MARKERS:
+        config.addinivalue_line("markers", marker)
+    set_defaults()
+    config.stash[RECORDER] = Recorder()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Refuse two functions that would share an id."""
+    owner: dict[str, str] = {}
+    for item in items:
+        name = item.nodeid.split("[", 1)[0]
+        other = owner.setdefault(stable_id(item), name)
+        if other != name:
+            raise pytest.UsageError(f"{name} and {other} have one id")
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item):
+    """Turn skips without a reason into failures, and record the outcome."""
+    outcome = yield
+    report = outcome.get_result()
+    if report.skipped and not hasattr(report, "wasxfail"):
+        if one_line(report) in NO_REASON:
+            report.outcome = "failed"
+            report.longrepr = "skipped without a reason"
+    recorder = item.config.stash[RECORDER]
+    if report.failed:
+        recorder.add(stable_id(item), "fail", one_line(report), report.duration)
+    elif report.skipped:
+        recorder.add(stable_id(item), "skip", one_line(report), report.duration)
+    elif report.when == "call":
+        recorder.add(stable_id(item), "pass", "", report.duration)
+    elif stable_id(item) in recorder.results:
+        recorder.results[stable_id(item)].seconds += report.duration
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """Write the results; a session without tests leaves a failure in them."""
+    recorder = session.config.stash[RECORDER]
+    name = os.environ.get("CF_PART") or "pytest"
+    if session.config.option.collectonly:
+        return
+    if not recorder.results:
+        reason = "no tests were collected"
+        if exitstatus != pytest.ExitCode.NO_TESTS_COLLECTED:
+            reason = f"pytest ended with status {int(exitstatus)} before any test"
+        recorder.add(f"{name}/collected", "fail", reason, 0.0)
+        if session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.NO_TESTS_COLLECTED
+    recorder.write(Path(os.environ["CF_RESULTS"]) / "parts" / f"{name}.json")

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Checks that read the series file and the patch files, and nothing else."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from email.utils import parsedate_to_datetime
+
+from selftests.queue.patchqueue import GATE, GROUPS, PREPARATIONS, Patch, Queue
+from selftests.queue.proc import last_lines, run
+
+SUBJECT = re.compile(r"^\[PATCH\] (?P<where>[A-Za-z0-9_./,-]+(?: [a-z0-9_-]+)?): (?P<what>\S.*)$")
+PERSON = re.compile(r"^[^<>@]+ <[^<>@\s]+@[^<>@\s]+>$")
+MODE_LINE = re.compile(
+    r"^(?:old mode|new mode|deleted file mode|new file mode (?!100644$)"
+    r"|rename |copy |similarity |GIT binary patch|Binary files )",
+    re.M,
+)
+# Words that end like another form of the verb but are not one.
+IMPERATIVES = {"bring", "embed", "feed", "need", "shed", "speed", "string", "seed"}
+PATCH_FILES = {"series"}
+
+
+def file_name(subject: str) -> str:
+    """Return the file name that belongs to a subject."""
+    title = re.sub(r"^\[PATCH[^\]]*\]\s*", "", subject).lower()
+    return re.sub(r"[^a-z0-9]+", "-", title).strip("-") + ".patch"
+
+
+def full_subject(patch: Patch) -> str:
+    """Return the subject with folded lines joined."""
+    match = re.search(r"^Subject: (.*(?:\n[ \t].*)*)", patch.message, re.M)
+    return re.sub(r"\s*\n\s+", " ", match[1]).strip() if match else ""
+
+
+def check_series_files(queue: Queue) -> list[str]:
+    """The series and patches/ name the same files, once; groups are in order."""
+    findings = [] if queue.names else ["series names no patch"]
+    present = {path.name for path in queue.directory.iterdir()} - PATCH_FILES
+    for name in sorted({name for name in queue.names if queue.names.count(name) > 1}):
+        findings.append(f"{name}: more than once in series")
+    findings += [f"{name}: in series, no such file" for name in queue.names if name not in present]
+    findings += [f"{name}: not in series" for name in sorted(present - set(queue.names))]
+    for patch in queue.patches:
+        expected = file_name(full_subject(patch))
+        if patch.name != expected:
+            findings.append(f"{patch.name}: its subject makes it {expected}")
+    link = queue.directory / "series"
+    if not link.is_symlink() or link.resolve() != (queue.root / "series").resolve():
+        findings.append("patches/series is not a symlink to ../series")
+    return findings + check_groups(queue)
+
+
+def check_groups(queue: Queue) -> list[str]:
+    """The groups are known, bannered, in order, and gated as they should be."""
+    findings: list[str] = []
+    names = [group.name for group in queue.groups]
+    findings += [f"series: unknown group '{name}'" for name in names if name not in GROUPS]
+    known = [name for name in names if name in GROUPS]
+    if known != sorted(set(known), key=GROUPS.index):
+        findings.append("series: groups repeated or out of order: " + " ".join(known))
+    for group in queue.groups:
+        if group.name in GROUPS and group.gated != (group.name != PREPARATIONS):
+            side = "below" if group.gated else "above"
+            findings.append(f"series: group {group.name} stands {side} '{GATE}'")
+    return findings
+
+
+def check_headers_complete(queue: Queue) -> list[str]:
+    """From:, Date:, Subject:, a body, ---, Patch-mainline: and a diffstat."""
+    return [
+        f"{patch.name}: {finding}" for patch in queue.patches for finding in header_findings(patch)
+    ]
+
+
+def header_findings(patch: Patch) -> list[str]:
+    """Return what is wrong with one patch's header."""
+    findings: list[str] = []
+    keys = [line.split(":", 1)[0] for line in patch.message.splitlines()[:3]]
+    if keys != ["From", "Date", "Subject"]:
+        findings.append("the first lines are not From:, Date:, Subject:")
+    if not PERSON.match(patch.header("From")):
+        findings.append("From: is not 'Name <address>'")
+    try:
+        parsedate_to_datetime(patch.header("Date"))
+    except (TypeError, ValueError):
+        findings.append("Date: is not a mail date")
+    findings += subject_findings(full_subject(patch))
+    if not re.sub(r"^[A-Z][A-Za-z-]+: .*$", "", patch.body, flags=re.M).strip():
+        findings.append("no changelog")
+    if re.search(r"\bthis patch\b", patch.body, re.I):
+        findings.append("the changelog says 'this patch'")
+    if not re.search(r"^Patch-mainline: \S", patch.notes, re.M):
+        findings.append("no Patch-mainline: line below ---")
+    if not re.search(r"^ \d+ files? changed", patch.notes, re.M):
+        findings.append("no diffstat below ---")
+    return findings
+
+
+def subject_findings(subject: str) -> list[str]:
+    """Return what is wrong with a subject line."""
+    match = SUBJECT.match(subject)
+    if not match:
+        return ["Subject: is not '[PATCH] subsys/component: Imperative'"]
+    findings: list[str] = []
+    word = match["what"].split()[0]
+    if not word[0].isupper():
+        findings.append("Subject: no capital after the colon")
+    low = word.lower()
+    wrong = low.endswith(("ed", "ing")) or (low.endswith("s") and not low.endswith(("ss", "us")))
+    if wrong and low not in IMPERATIVES:
+        findings.append(f"Subject: '{word}' is not an imperative")
+    if subject.endswith("."):
+        findings.append("Subject: ends with a full stop")
+    return findings
+
+
+def check_no_signed_off(queue: Queue) -> list[str]:
+    """No patch certifies anything: who sends it does."""
+    return [
+        f"{patch.name}: has Signed-off-by:"
+        for patch in queue.patches
+        if re.search(r"^\s*Signed-off-by:", patch.text, re.M | re.I)
+    ]
+
+
+def check_no_empty_diffs(queue: Queue) -> list[str]:
+    """Each patch changes a line, and so does each of its files and hunks."""
+    findings: list[str] = []
+    for patch in queue.patches:
+        if not patch.files:
+            findings.append(f"{patch.name}: no diff")
+        headers = len(re.findall(r"^diff -|^Index: ", patch.diff, re.M))
+        if headers > len(patch.files):
+            findings.append(f"{patch.name}: a file without hunks")
+        for diff in patch.files:
+            if not diff.hunks:
+                findings.append(f"{patch.name}: {diff.path}: no hunk")
+            for hunk in diff.hunks:
+                if all(line[0] == " " for line in hunk.lines):
+                    findings.append(f"{patch.name}: {diff.path}: an empty hunk")
+    return findings
+
+
+def check_mode_bits(queue: Queue) -> list[str]:
+    """No patch needs a mode bit, a rename or a binary: quilt drops them."""
+    return [
+        f"{patch.name}: '{match[0].strip()}': quilt cannot carry it"
+        for patch in queue.patches
+        for match in MODE_LINE.finditer(patch.diff)
+    ]
+
+
+def check_spelling(queue: Queue) -> list[str]:
+    """codespell knows no better for the messages and the added lines.
+
+    Raises FileNotFoundError when codespell is not installed.
+    """
+    if not shutil.which("codespell"):
+        raise FileNotFoundError("codespell is not installed")
+    findings: list[str] = []
+    for patch in queue.patches:
+        added = [line for diff in patch.files for line in diff.added]
+        text = "\n".join([patch.message, *added]) + "\n"
+        done = run(["codespell", "-d", "-"], stdin=text)
+        lines = [line for line in done.stdout.splitlines() if "==>" in line]
+        findings += [f"{patch.name}: {line.split(':', 1)[-1].strip()}" for line in lines]
+        if done.returncode and not lines:
+            findings.append(f"{patch.name}: codespell: {last_lines(done.stdout)}")
+    return findings

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Where the sources are, and small scratch copies of what the series touches."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from selftests.queue.patchqueue import Patch, Queue
+from selftests.queue.proc import last_lines, must, run
+
+
+@dataclass(frozen=True)
+class Sources:
+    """The kernel sources that the checks use.
+
+    tree is the pushed tree, base a directory with the files as they were
+    before the series, None to take them from quilt's backups in tree.
+    """
+
+    tree: Path
+    base: Path | None
+
+    @classmethod
+    def from_env(cls) -> Sources:
+        """Return the sources that CF_TREE and CF_BASE name."""
+        base = os.environ.get("CF_BASE")
+        return cls(Path(os.environ["CF_TREE"]), Path(base) if base else None)
+
+    def kernel(self) -> Path:
+        """Return the pushed tree; FileNotFoundError when there is none."""
+        if not (self.tree / "scripts/checkpatch.pl").is_file():
+            raise FileNotFoundError("no kernel tree: run `make base`")
+        return self.tree
+
+    def original(self, path: str) -> Path | None:
+        """Return the file as it was before the series, None if it was not.
+
+        Raises FileNotFoundError when there are no sources at all.
+        """
+        if self.base and (self.base / "Makefile").is_file():
+            found = self.base / path
+            return found if found.is_file() else None
+        tree = self.kernel()
+        applied = tree / ".pc/applied-patches"
+        for name in applied.read_text().split() if applied.is_file() else []:
+            backup = tree / ".pc" / name / path
+            if backup.is_file():
+                # quilt keeps an empty file where there was none.
+                return backup if backup.stat().st_size else None
+        found = tree / path
+        return found if found.is_file() else None
+
+
+def copy_originals(queue: Queue, sources: Sources, into: Path) -> Path:
+    """Copy the files that the series touches, as they were before it.
+
+    Returns the directory, made new; the kernel's Makefile is always there.
+    """
+    into.mkdir(parents=True)
+    for path in [*queue.paths, "Makefile"]:
+        original = sources.original(path)
+        if original:
+            target = into / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(original, target)
+            target.chmod(target.stat().st_mode | 0o200)
+    return into
+
+
+def tree_hash(directory: Path) -> str:
+    """Add everything but quilt's files to the index; return the tree's hash."""
+    must(["git", "add", "-A", "-f", "--", ".", ":!.pc", ":!patches"], directory)
+    return must(["git", "write-tree"], directory).strip()
+
+
+def make_repo(queue: Queue, sources: Sources, into: Path) -> Path:
+    """Make a git repository of the originals, with one commit tagged base."""
+    copy_originals(queue, sources, into)
+    must(["git", "init", "-q", "-b", "main"], into)
+    for name, value in (
+        ("core.fileMode", "true"),
+        ("core.autocrlf", "false"),
+        ("core.whitespace", "-blank-at-eol,-blank-at-eof,-space-before-tab"),
+        ("gc.auto", "0"),
+    ):
+        must(["git", "config", name, value], into)
+    tree_hash(into)
+    must(["git", "commit", "-q", "--allow-empty", "-m", "base"], into)
+    must(["git", "tag", "base"], into)
+    return into
+
+
+def git_am(repo: Path, patches: list[Patch]) -> list[str]:
+    """Apply patches as commits, without fuzz; returns findings."""
+    if not patches:
+        return []
+    done = run(["git", "am", "-q", *(patch.path for patch in patches)], repo)
+    if done.returncode:
+        text = last_lines(done.stdout.split("hint:", 1)[0])
+        run(["git", "am", "--abort"], repo)
+        return [f"git am: {text}"]
+    return []
+
+
+def checkout(repo: Path, revision: str) -> None:
+    """Bring the working tree to a revision."""
+    must(["git", "checkout", "-q", "-f", "--detach", revision], repo)
+    must(["git", "clean", "-qfdx"], repo)
