@@ -67,7 +67,7 @@ debian_mirror() {
 # The Debian package, with an apt configuration of its own: the system's sources are left alone
 debian_tarball() {
 	local mirror apt options have
-	command -v apt-get >/dev/null 2>&1 || return 1
+	[ -n "$debian_package" ] && command -v apt-get >/dev/null 2>&1 || return 1
 	mirror=$(debian_mirror)
 	[ -n "$mirror" ] || { warn "apt knows no Debian mirror"; return 1; }
 	apt=$CACHE/apt

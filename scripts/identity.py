@@ -84,7 +84,9 @@ LINE_ARGUMENT = {
     "__ext4_journal_get_create_access": 2,
     "__ext4_journal_get_write_access": 2, "__ext4_journal_start_sb": 3,
     "__ext4_journal_start_reserved": 2, "__ext4_journal_stop": 2,
-    "__ext4_mark_inode_dirty": 4,
+    "__ext4_mark_inode_dirty": 4, "__ext4_ext_check": 2, "__ext4_ext_dirty": 2,
+    "__ext4_read_dirblock": 5, "__read_extent_tree_block": 2,
+    "__check_block_validity": 3, "check_igot_inode": 4,
     "assfail": 4, "asswarn": 4, "xfs_error_report": 5,
     "xfs_errortag_test": 3, "xfs_errortag_delay": 3, "xfs_do_force_shutdown": 4,
 }
@@ -283,6 +285,7 @@ class Disassembly:
 
     HEADER = re.compile(r"^Disassembly of section (.*):$")
     LINE = re.compile(r"^ *([0-9a-f]+):\t(.*)$")
+    LABEL = re.compile(r"^[0-9a-f]+ <.*>:$")
     RELOCATION = re.compile(r"^\t\t\t([0-9a-f]+): (R_\S+)\t(.*)$")
     ADDEND = re.compile(r"^(.*?)([+-]0x[0-9a-f]+)?$")
     BRANCH = re.compile(r"^(.*?\s)([0-9a-f]+) <.*>$")
@@ -357,6 +360,8 @@ class Disassembly:
                 rows.append((int(match[1], 16), match[2].rstrip(), []))
             elif (match := self.RELOCATION.match(line)) and rows:
                 rows[-1][2].append((int(match[1], 16), match[2], match[3]))
+            elif not self.LABEL.match(line):
+                raise BadInput(f"{self.elf.path}: objdump prints a line of unknown form: {line.strip()}")
         for row, following in zip_longest(rows, rows[1:], fillvalue=(size,)):
             yield row[0], following[0], row[1], row[2]
 
@@ -403,7 +408,7 @@ class Disassembly:
 
 def objdump(path: Path) -> list[str]:
     """The lines of objdump -dr for one object."""
-    command = [os.environ.get("OBJDUMP", "objdump"), "-dr", "-w", "-z", "--no-show-raw-insn", str(path)]
+    command = [os.environ.get("OBJDUMP", "objdump"), "-dr", "-z", "--no-show-raw-insn", str(path)]
     try:
         run = subprocess.run(command, capture_output=True, check=False, text=True,
                              errors="replace", env={**os.environ, "LC_ALL": "C"})

@@ -11,7 +11,9 @@ TREE=${KDIR:-$BUILD/linux}
 PIN=${PIN:-$ROOT/configs/base}
 RESULTS=$BUILD/results
 VENV=$BUILD/venv
-export LC_ALL=C QUILT_PATCHES=${QUILT_PATCHES:-$ROOT/patches}
+# The user's own quilt settings are for the user's own queue
+unset "${!QUILT_@}"
+export LC_ALL=C QUILT_PATCHES=${QUEUE:-$ROOT/patches}
 export QUILTRC=$ROOT/scripts/quiltrc
 
 say()  { printf '%s: %s\n' "${0##*/}" "$*"; }

@@ -1,0 +1,104 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+# "Off means off": builds base + ungated patches and the whole series, all options off, and compares the machine code.
+#   CF_ROOT=dir     the queue (default: this repository)
+#   CF_BUILD=dir    where to build (default CF_ROOT/build); CF_BUILD/linux is the base tree, pushed or not, and stays as it is
+#   CC=compiler     default gcc, through ccache when there is one
+#   JOBS=number     objects compared at a time (default: all processors)
+# Both states are built in one place, CF_BUILD/out/identity, from one source path, CF_BUILD/identity/linux, with one time
+# stamp and with __LINE__ fixed: neither paths nor the lines that a hunk moves reach the objects.
+# Exit status: 0 no difference, 1 differences or a failed build, 2 nothing could be compared.
+CF_ROOT=${CF_ROOT:-$(cd "$(dirname "$0")/.." && pwd)}
+BUILD=${CF_BUILD:-${BUILD:-$CF_ROOT/build}}
+QUILT_PATCHES=$CF_ROOT/patches
+PIN=${PIN:-$CF_ROOT/configs/base}
+# shellcheck source=scripts/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+MARK='# --- gated from here ---'
+SOURCE=$BUILD/linux
+WORK=$BUILD/identity
+TREE=$WORK/linux
+OUT=$BUILD/out/identity
+
+# patches_of ungated|gated: the patches before or after the mark, in order
+patches_of() {
+	awk -v mark="$MARK" -v want="$1" '
+		$0 == mark     { gated = 1; next }
+		/^[ \t]*(#|$)/ { next }
+		gated == (want == "gated") { print $1 }' "$QUILT_PATCHES/series"
+}
+
+# touched FILE...: the paths that the patches FILE... touch
+touched() { sed -n -E 's,^(---|\+\+\+) [ab]/([^\t ]+).*,\2,p' "$@"; }
+
+# own_copy: $TREE, a copy of $SOURCE by hard links. quilt appends to .pc/applied-patches in place, so .pc is a copy of its
+# own; so is each file that a patch touches, then nothing that is ever written to is shared.
+own_copy() {
+	local file
+	rm -rf "$TREE"
+	mkdir -p "$TREE"
+	(cd "$SOURCE" && find . -mindepth 1 -maxdepth 1 ! -name .pc -exec cp -al -t "$TREE" {} +)
+	[ ! -d "$SOURCE/.pc" ] || cp -a "$SOURCE/.pc" "$TREE/.pc"
+	{
+		touched "${patch_files[@]}"
+		[ ! -d "$TREE/.pc" ] || (cd "$TREE/.pc" && find . -mindepth 3 -type f -printf '%P\n' | cut -d/ -f2-)
+	} | sort -u | while read -r file; do
+		[ ! -f "$TREE/$file" ] || cp -p --remove-destination "$SOURCE/$file" "$TREE/$file"
+	done
+}
+
+# pop_all: the copy without any patch, whatever was edited or pushed; from quilt's own backups
+pop_all() {
+	[ ! -s "$TREE/.pc/applied-patches" ] ||
+		(cd "$TREE" && quilt pop -a -f) > "$WORK/pop.log" 2>&1 || die "quilt pop failed: $(tail -1 "$WORK/pop.log")"
+	rm -rf "$TREE/.pc"
+}
+
+push() {
+	(cd "$TREE" && quilt push "$1" --fuzz=0) > "$WORK/push.log" 2>&1 || die "quilt push failed: $(tail -1 "$WORK/push.log")"
+}
+
+# build STATE: a fresh build with the options off; the objects end up in $WORK/STATE
+build() {
+	local start=$SECONDS
+	say "building $1"
+	rm -rf "$OUT" "${WORK:?}/$1"
+	"$CF_ROOT/scripts/kernel.sh" identity vm all-off || die "the build of $1 failed"
+	[ -d "$OUT" ] || die "scripts/kernel.sh left no ${OUT#"$CF_ROOT"/}"
+	mv -T "$OUT" "$WORK/$1"
+	say "$1 built in $(((SECONDS - start + 59) / 60)) min"
+}
+
+[ -f "$QUILT_PATCHES/series" ] || die "no series file in $QUILT_PATCHES"
+grep -qxF -e "$MARK" "$QUILT_PATCHES/series" || die "the series has no line '$MARK'"
+if [ -z "$(patches_of gated)" ]; then
+	echo "identity: no gated patches in the series, nothing to compare"
+	exit 0
+fi
+[ -d "$SOURCE" ] || die "no kernel tree at $SOURCE (make apply makes it)"
+[ ! -e "$SOURCE/.cache-footprint.undo" ] || die "a push onto $SOURCE is under way or was cut off: make apply first"
+mapfile -t patch_files < <(list_series | sed "s,^,$QUILT_PATCHES/,")
+for file in "${patch_files[@]}"; do
+	[ -f "$file" ] || die "series names ${file##*/}, but there is no such file in $QUILT_PATCHES"
+done
+take_lock identity
+need_space "$BUILD" 2500 "make identity"
+
+export CF_ROOT CF_BUILD=$BUILD CF_TREE=$TREE
+export KBUILD_BUILD_TIMESTAMP='Thu Jan  1 00:00:00 UTC 1970' KBUILD_BUILD_USER=identity KBUILD_BUILD_HOST=identity
+export KBUILD_BUILD_VERSION=1 SOURCE_DATE_EPOCH=0
+export KCFLAGS="${KCFLAGS:-} -D__LINE__=1 -Wno-builtin-macro-redefined"
+if [ -z "${CC:-}" ] && command -v ccache >/dev/null 2>&1; then
+	export CC='ccache gcc'
+fi
+unset QUILT_SERIES
+
+own_copy
+pop_all
+last_ungated=$(patches_of ungated | tail -1)
+[ -z "$last_ungated" ] || push "$last_ungated"
+build ungated
+push -a
+build whole
+exec "$CF_ROOT/scripts/identity.py" "$WORK/ungated" "$WORK/whole" --jobs "${JOBS:-$(nproc)}"
