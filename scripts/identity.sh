@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # "Off means off": builds base + ungated patches and the whole series, all options off, and compares the machine code.
 #   CF_ROOT=dir     the queue (default: this repository)
-#   CF_BUILD=dir    where to build (default CF_ROOT/build); CF_BUILD/linux is the base tree, pushed or not, and stays as it is
+#   CF_BUILD=dir    where to build (default CF_ROOT/build)
+#   KDIR=tree       the base tree, pushed or not (default CF_BUILD/linux); it stays as it is
 #   CC=compiler     default gcc, through ccache when there is one
 #   JOBS=number     objects compared at a time (default: all processors)
 # Both states are built in one place, CF_BUILD/out/identity, from one source path, CF_BUILD/identity/linux, with one time
@@ -10,13 +11,13 @@
 # Exit status: 0 no difference, 1 differences or a failed build, 2 nothing could be compared.
 CF_ROOT=${CF_ROOT:-$(cd "$(dirname "$0")/.." && pwd)}
 BUILD=${CF_BUILD:-${BUILD:-$CF_ROOT/build}}
-QUILT_PATCHES=$CF_ROOT/patches
+QUEUE=${QUEUE:-$CF_ROOT/patches}
 PIN=${PIN:-$CF_ROOT/configs/base}
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 MARK='# --- gated from here ---'
-SOURCE=$BUILD/linux
+SOURCE=$(realpath -m "$TREE")
 WORK=$BUILD/identity
 TREE=$WORK/linux
 OUT=$BUILD/out/identity
@@ -32,17 +33,27 @@ patches_of() {
 # touched FILE...: the paths that the patches FILE... touch
 touched() { sed -n -E 's,^(---|\+\+\+) [ab]/([^\t ]+).*,\2,p' "$@"; }
 
-# own_copy: $TREE, a copy of $SOURCE by hard links. quilt appends to .pc/applied-patches in place, so .pc is a copy of its
-# own; so is each file that a patch touches, then nothing that is ever written to is shared.
+# fix_lines: a header that gives __LINE__ one value. gcc warns of the same on its command line, and no option stops that.
+fix_lines() {
+	printf '%s\n' '#pragma GCC system_header' '#undef __LINE__' '#define __LINE__ 1' > "$WORK/line.h"
+	export KCFLAGS="${KCFLAGS:-} -include $WORK/line.h"
+}
+
+# own_copy: $TREE, a copy of $SOURCE, by hard links where that is possible. quilt appends to .pc/applied-patches in place,
+# so .pc is a true copy; so is each file that a patch touches. Then nothing that is ever written to is shared.
 own_copy() {
-	local file
+	local file how=-a
 	rm -rf "$TREE"
 	mkdir -p "$TREE"
-	(cd "$SOURCE" && find . -mindepth 1 -maxdepth 1 ! -name .pc -exec cp -al -t "$TREE" {} +)
+	if ln -f "$(find "$SOURCE" -maxdepth 1 -type f -print -quit)" "$WORK/.link" 2>/dev/null; then
+		how=-al
+		rm "$WORK/.link"
+	fi
+	(cd "$SOURCE" && find . -mindepth 1 -maxdepth 1 ! -name .pc -exec cp "$how" -t "$TREE" {} +)
 	[ ! -d "$SOURCE/.pc" ] || cp -a "$SOURCE/.pc" "$TREE/.pc"
 	{
 		touched "${patch_files[@]}"
-		[ ! -d "$TREE/.pc" ] || (cd "$TREE/.pc" && find . -mindepth 3 -type f -printf '%P\n' | cut -d/ -f2-)
+		[ ! -d "$TREE/.pc" ] || (cd "$TREE/.pc" && find . -mindepth 2 -type f -printf '%P\n' | cut -d/ -f2-)
 	} | sort -u | while read -r file; do
 		[ ! -f "$TREE/$file" ] || cp -p --remove-destination "$SOURCE/$file" "$TREE/$file"
 	done
@@ -85,14 +96,14 @@ done
 take_lock identity
 need_space "$BUILD" 2500 "make identity"
 
-export CF_ROOT CF_BUILD=$BUILD CF_TREE=$TREE
+mkdir -p "$WORK"
+export CF_ROOT BUILD CF_BUILD=$BUILD CF_TREE=$TREE
 export KBUILD_BUILD_TIMESTAMP='Thu Jan  1 00:00:00 UTC 1970' KBUILD_BUILD_USER=identity KBUILD_BUILD_HOST=identity
 export KBUILD_BUILD_VERSION=1 SOURCE_DATE_EPOCH=0
-export KCFLAGS="${KCFLAGS:-} -D__LINE__=1 -Wno-builtin-macro-redefined"
 if [ -z "${CC:-}" ] && command -v ccache >/dev/null 2>&1; then
 	export CC='ccache gcc'
 fi
-unset QUILT_SERIES
+fix_lines
 
 own_copy
 pop_all
