@@ -4,7 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 
 code=0
-mapfile -t kselftests < <(awk '!/^#/ && NF {print "--job"; print "kselftest=" $1 ":" $2}' "$ROOT/configs/kselftests")
+mapfile -t kselftests < <(awk '!/^#/ && NF {print "--job"; print "kselftest=" $1 ":" $2; for (i = 3; i <= NF; i++) {print "--env"; print $i}}' "$ROOT/configs/kselftests")
 while IFS='|' read -r name append what; do
 	case $name in ''|'#'*) continue ;; esac
 	options=()

@@ -20,8 +20,9 @@ SELFTESTS = Path(__file__).resolve().parent
 MARKERS = (
     "static: needs no kernel build; `make lint` runs these",
     "slow: builds or boots a kernel",
+    "robust: interruptions and bad input, on small trees of their own",
 )
-NO_REASON = ("", "unconditional skip")
+NO_REASON = ("", "Skipped", "unconditional skip")
 
 
 @dataclass
@@ -66,6 +67,7 @@ class Recorder:
 
 
 RECORDER = pytest.StashKey[Recorder]()
+SETUP = pytest.StashKey[float]()
 
 
 def set_defaults() -> None:
@@ -150,7 +152,10 @@ def pytest_runtest_makereport(item: pytest.Item):
     elif report.skipped:
         recorder.add(stable_id(item), "skip", one_line(report), report.duration)
     elif report.when == "call":
-        recorder.add(stable_id(item), "pass", "", report.duration)
+        seconds = report.duration + item.stash.get(SETUP, 0.0)
+        recorder.add(stable_id(item), "pass", "", seconds)
+    elif report.when == "setup":
+        item.stash[SETUP] = report.duration
     elif stable_id(item) in recorder.results:
         recorder.results[stable_id(item)].seconds += report.duration
 

@@ -14,7 +14,7 @@ SUBJECT = re.compile(r"^\[PATCH\] (?P<where>[A-Za-z0-9_./,-]+(?: [a-z0-9_-]+)?):
 PERSON = re.compile(r"^[^<>@]+ <[^<>@\s]+@[^<>@\s]+>$")
 MODE_LINE = re.compile(
     r"^(?:old mode|new mode|deleted file mode|new file mode (?!100644$)"
-    r"|rename |copy |similarity |GIT binary patch|Binary files )",
+    r"|rename |copy |similarity |GIT binary patch|Binary files ).*",
     re.M,
 )
 # Words that end like another form of the verb but are not one.
@@ -23,9 +23,9 @@ PATCH_FILES = {"series"}
 
 
 def file_name(subject: str) -> str:
-    """Return the file name that belongs to a subject."""
+    """Return the file name that belongs to a subject; names keep their _."""
     title = re.sub(r"^\[PATCH[^\]]*\]\s*", "", subject).lower()
-    return re.sub(r"[^a-z0-9]+", "-", title).strip("-") + ".patch"
+    return re.sub(r"[^a-z0-9_]+", "-", title).strip("-") + ".patch"
 
 
 def full_subject(patch: Patch) -> str:

@@ -99,7 +99,8 @@ def git_am(repo: Path, patches: list[Patch]) -> list[str]:
         return []
     done = run(["git", "am", "-q", *(patch.path for patch in patches)], repo)
     if done.returncode:
-        text = last_lines(done.stdout.split("hint:", 1)[0])
+        lines = [line for line in done.stdout.splitlines() if not line.startswith("hint:")]
+        text = last_lines("\n".join(lines[:3]))
         run(["git", "am", "--abort"], repo)
         return [f"git am: {text}"]
     return []
@@ -109,3 +110,15 @@ def checkout(repo: Path, revision: str) -> None:
     """Bring the working tree to a revision."""
     must(["git", "checkout", "-q", "-f", "--detach", revision], repo)
     must(["git", "clean", "-qfdx"], repo)
+
+
+def final_files(queue: Queue, sources: Sources, into: Path) -> tuple[Path, Path]:
+    """Return directories with the touched files before and after the series.
+
+    Raises RuntimeError when a patch does not apply.
+    """
+    base = copy_originals(queue, sources, into / "before")
+    final = copy_originals(queue, sources, into / "after")
+    for patch in queue.patches:
+        must(["patch", "-p1", "-F0", "-E", "-s", "-f", "-i", patch.path], final)
+    return base, final

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Checks of the repository itself: its scripts, its texts, what they say."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+from pathlib import Path
+
+from selftests.queue.proc import last_lines, must, run
+
+# Files whose format has no comments, or that are not ours to mark.
+NO_SPDX_NAMES = {"COPYING", "LICENSE", "series", "README.md", ".gitignore", "debian-hunks.txt"}
+NO_SPDX_SUFFIXES = {".json", ".md", ".csv", ".txt", ".svg", ".png", ".patch", ".bib", ".config"}
+SPDX_SUFFIXES = {".py", ".sh", ".c", ".h", ".S", ".rst", ".mk"}
+BINARY_SUFFIXES = {".png", ".gz", ".xz", ".pdf"}
+MACHINE = re.compile(
+    r"(?:^|[\s\"'=(:])(/(?:root|work)/[\w.]|/home/(?!user\b)\w+/|/tmp/\w+/)"
+    r"|\b(?:deb|ftp|security)\.debian\.org\b|\b(?:pypi|files\.pythonhosted)\.org\b"
+)
+SHELL = re.compile(r"^#!.*\b(?:ba|da)?sh\b")
+
+
+def repo_files(root: Path) -> list[Path]:
+    """Return the files of the repository that git would keep, sorted."""
+    words = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
+    names = must(words, root).split("\0")
+    return sorted(root / name for name in names if name and (root / name).is_file())
+
+
+def is_text(path: Path) -> bool:
+    """Whether a file is text; links are not."""
+    return path.suffix not in BINARY_SUFFIXES and not path.is_symlink() and b"\0" not in path.read_bytes()
+
+
+def can_carry_spdx(path: Path, root: Path) -> bool:
+    """Whether a file must name its licence: scripts, sources, anything with #!."""
+    if path.name in NO_SPDX_NAMES or path.suffix in NO_SPDX_SUFFIXES or not path.stat().st_size:
+        return False
+    if path.relative_to(root).parts[0] == "patches" or "fixtures" in path.parts:
+        return False
+    known = path.suffix in SPDX_SUFFIXES or path.name in ("Makefile", "pytest.ini")
+    return known or path.read_bytes()[:2] == b"#!"
+
+
+def check_spdx(root: Path, files: list[Path]) -> list[str]:
+    """Each file that can carry it has an SPDX line among its first five."""
+    return [
+        f"{path.relative_to(root)}: no SPDX line"
+        for path in files
+        if is_text(path)
+        and can_carry_spdx(path, root)
+        and "SPDX-License-Identifier:" not in "\n".join(path.read_text().split("\n")[:5])
+    ]
+
+
+def check_whitespace(root: Path, files: list[Path]) -> list[str]:
+    """No trailing blanks, and a newline at the end; patches have their own rules."""
+    findings: list[str] = []
+    for path in files:
+        if not is_text(path) or path.suffix == ".patch":
+            continue
+        text = path.read_text(errors="replace")
+        where = path.relative_to(root)
+        for number, line in enumerate(text.splitlines(), 1):
+            if line != line.rstrip():
+                findings.append(f"{where}:{number}: trailing whitespace")
+        if text and not text.endswith("\n"):
+            findings.append(f"{where}: no newline at the end")
+    return findings
+
+
+def check_no_machine(root: Path, files: list[Path]) -> list[str]:
+    """No file names a machine's own path, its host name or a package host."""
+    host = os.uname().nodename
+    name = re.compile(rf"(?<![\w.-]){re.escape(host)}(?![\w.-])") if len(host) > 8 else None
+    findings: list[str] = []
+    for path in files:
+        if not is_text(path) or path.name == "COPYING" or path == Path(__file__).resolve():
+            continue
+        for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
+            match = MACHINE.search(line) or (name and name.search(line))
+            if match:
+                findings.append(f"{path.relative_to(root)}:{number}: '{match[0].strip()}'")
+    return findings
+
+
+def check_scripts(root: Path) -> list[str]:
+    """Each file in scripts/ can be run, or another file sources or reads it."""
+    folder = root / "scripts"
+    scripts = [path for path in sorted(folder.iterdir()) if path.is_file()]
+    texts = {path: path.read_text(errors="replace") for path in [*scripts, root / "Makefile"] if path.is_file()}
+    findings: list[str] = []
+    for path in scripts:
+        if os.access(path, os.X_OK):
+            if not texts[path].startswith("#!"):
+                findings.append(f"scripts/{path.name}: executable without #!")
+            continue
+        named = re.compile(rf"(?<![\w.-]){re.escape(path.name)}(?![\w.-])")
+        if not any(named.search(text) for other, text in texts.items() if other != path):
+            findings.append(f"scripts/{path.name}: neither executable nor sourced")
+    return findings
+
+
+def shell_scripts(root: Path) -> list[Path]:
+    """Return the shell scripts in scripts/ and .ci/run."""
+    paths = [*sorted((root / "scripts").iterdir()), root / ".ci/run"]
+    found: list[Path] = []
+    for path in paths:
+        if path.is_file() and is_text(path):
+            first = path.read_text(errors="replace").split("\n", 1)[0]
+            if SHELL.match(first) or path.suffix == ".sh":
+                found.append(path)
+    return found
+
+
+def check_shellcheck(root: Path) -> list[str]:
+    """shellcheck has nothing to say about the shell scripts.
+
+    Raises FileNotFoundError when shellcheck is not installed.
+    """
+    if not shutil.which("shellcheck"):
+        raise FileNotFoundError("shellcheck is not installed")
+    scripts = shell_scripts(root)
+    if not scripts:
+        return ["no shell script found"]
+    done = run(["shellcheck", "-x", "-f", "gcc", *scripts], root)
+    lines = [line.replace(f"{root}/", "") for line in done.stdout.splitlines() if line.strip()]
+    return lines or ([f"shellcheck: status {done.returncode}"] if done.returncode else [])
+
+
+def check_python(root: Path, files: list[Path], scratch: Path) -> list[str]:
+    """Every Python file compiles; the byte code goes to a scratch directory."""
+    paths = [path for path in files if path.suffix == ".py"]
+    if not paths:
+        return ["no Python file found"]
+    words = [sys.executable, "-m", "compileall", "-q", "-f", *paths]
+    done = run(words, root, env={"PYTHONPYCACHEPREFIX": str(scratch)})
+    return [f"compileall: {last_lines(done.stdout, 4)}"] if done.returncode else []
+
+
+def readme_targets(text: str) -> list[str]:
+    """Return the make targets that a README's code names."""
+    code = re.findall(r"^(?: {4,}|\t)(.*)$", text, re.M)
+    for block in re.findall(r"^```[^\n]*\n(.*?)^```", text, re.M | re.S):
+        code += block.splitlines()
+    code += re.findall(r"`([^`\n]+)`", text)
+    targets: set[str] = set()
+    for line in code:
+        match = re.match(r"\s*(?:\$ )?make((?:\s+[^\s#;&|]+)*)", line)
+        for word in match[1].split() if match else []:
+            if word == "-C":
+                break
+            if re.fullmatch(r"[a-z][a-z-]*", word):
+                targets.add(word)
+    return sorted(targets)
+
+
+def check_readme(root: Path) -> list[str]:
+    """What the README tells a user to make is a target, and help is one."""
+    if not (root / "Makefile").is_file() or not (root / "README.md").is_file():
+        return ["no Makefile or no README.md"]
+    findings: list[str] = []
+    done = run(["make", "-n", "help"], root)
+    if done.returncode:
+        findings.append(f"make help: {last_lines(done.stdout)}")
+    database = run(["make", "-npq"], root).stdout
+    known = set(re.findall(r"^([a-z][\w-]*):(?!=)", database, re.M))
+    for target in readme_targets((root / "README.md").read_text()):
+        if target not in known:
+            findings.append(f"README.md: make {target}: no such target")
+    return findings

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Tiny queues for the tests of the checks themselves."""
+
+from __future__ import annotations
+
+import difflib
+import shutil
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from selftests.queue.checks_apply import quilt
+from selftests.queue.checks_files import file_name
+from selftests.queue.patchqueue import GATE, PREPARATIONS, Queue, load_queue
+from selftests.queue.scratch import Sources
+
+MAKEFILE = "VERSION = 7\nPATCHLEVEL = 3\nSUBLEVEL = 4\n"
+AUTHOR = "Ann Example <ann@example.org>"
+DATE = "Mon, 2 Nov 2026 10:00:00 +0000"
+BODY = "A counter starts at zero, which nobody wants.\n\nStart it at one."
+NOTES = "Patch-mainline: not yet, for review\n"
+LINES = "".join(f"line {number}\n" for number in range(1, 41))
+
+
+def change(text: str, *numbers: int, to: str = "changed") -> str:
+    """Return text with the lines of these numbers (from 1) replaced."""
+    lines = text.splitlines(keepends=True)
+    for number in numbers:
+        lines[number - 1] = f"{to} {number}\n"
+    return "".join(lines)
+
+
+@dataclass
+class Builder:
+    """Builds a queue and its base tree below a directory.
+
+    tree holds the files as of the last patch, by path.
+    """
+
+    root: Path
+    tree: dict[str, str] = field(default_factory=lambda: {"lib/a.c": LINES})
+    series: list[str] = field(default_factory=list)
+    groups: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.base = self.root / "base"
+        self.repo = self.root / "repo"
+        self.patches = self.repo / "patches"
+        self.patches.mkdir(parents=True)
+        self.tree.setdefault("Makefile", MAKEFILE)
+        for name, text in self.tree.items():
+            target = self.base / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(text)
+        (self.patches / "series").symlink_to("../series")
+        (self.repo / "scripts").mkdir()
+        rc = Path(__file__).resolve().parents[2] / "scripts/quiltrc"
+        if rc.is_file():
+            shutil.copy(rc, self.repo / "scripts/quiltrc")
+        self.group(PREPARATIONS)
+
+    @property
+    def sources(self) -> Sources:
+        """The base tree, as the checks want it."""
+        return Sources(self.base, self.base)
+
+    def group(self, name: str) -> Builder:
+        """Begin a group; the gate goes before the first but preparations."""
+        if name != PREPARATIONS and GATE not in self.series:
+            self.series.append(GATE)
+        self.series.append(f"# --- group {name}: an example ---")
+        self.groups.append(name)
+        return self
+
+    def patch(self, subject: str, body: str = BODY, notes: str = NOTES, **raw: str) -> Builder:
+        """Add a patch that brings files to new texts.
+
+        Args: 'subsys: Imperative', changelog, what stands below ---; files is
+        passed by edit().
+        """
+        return self.edit(subject, {"lib/a.c": change(self.tree["lib/a.c"], 20)}, body, notes, **raw)
+
+    def edit(
+        self,
+        subject: str,
+        files: dict[str, str],
+        body: str = BODY,
+        notes: str = NOTES,
+        author: str = AUTHOR,
+    ) -> Builder:
+        """Add a patch with these files' new texts."""
+        diffs: list[str] = []
+        for path, text in sorted(files.items()):
+            old = self.tree.get(path, "")
+            lines = difflib.unified_diff(
+                old.splitlines(keepends=True), text.splitlines(keepends=True), f"a/{path}", f"b/{path}"
+            )
+            diffs.append("".join(lines))
+            self.tree[path] = text
+        stat = f" {len(files)} files changed\n\n"
+        header = f"From: {author}\nDate: {DATE}\nSubject: [PATCH] {subject}\n\n{body}\n\n---\n"
+        name = file_name(f"[PATCH] {subject}")
+        (self.patches / name).write_text(header + notes + stat + "".join(diffs))
+        self.series.append(name)
+        return self
+
+    def write(self) -> Queue:
+        """Write the series file and load the queue."""
+        (self.repo / "series").write_text("\n".join(self.series) + "\n")
+        return load_queue(self.repo)
+
+    def canonical(self) -> Queue:
+        """Bring every patch to quilt's form, and load the queue."""
+        queue = self.write()
+        work = self.root / "canonical"
+        shutil.copytree(self.base, work)
+        for _ in queue.patches:
+            for word in ("push", "refresh"):
+                done = quilt(queue, work, word)
+                assert done.returncode == 0, done.stdout
+        return load_queue(self.repo)
+
+    def alter(self, subject: str, old: str, new: str) -> Queue:
+        """Replace text in one patch and load the queue again."""
+        path = self.patches / file_name(f"[PATCH] {subject}")
+        text = path.read_text()
+        assert old in text, f"fixture: no '{old}' in {path.name}"
+        path.write_text(text.replace(old, new))
+        return self.write()

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The queue applies, in each way, and the checks of that against tiny queues."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from selftests.queue import checks_apply as checks
+from selftests.queue.fixtures import LINES, Builder, change
+from selftests.queue.patchqueue import Queue
+from selftests.queue.scratch import Sources
+from selftests.queue.verdict import none, some
+
+pytestmark = pytest.mark.static
+
+HERE = Path(__file__).resolve().parent
+SUBJECT = "lib/a: Start at one"
+
+
+@pytest.fixture(scope="module")
+def applied(queue: Queue, sources: Sources, tmp_path_factory) -> dict[str, checks.Applied]:
+    """The queue applied in the four ways."""
+    return checks.apply_all(queue, sources, tmp_path_factory.mktemp("apply"))
+
+
+def test_apply_quilt(applied: dict[str, checks.Applied]) -> None:
+    none(checks.check_apply(applied, "quilt"))
+
+
+def test_apply_patch(applied: dict[str, checks.Applied]) -> None:
+    none(checks.check_apply(applied, "patch"))
+
+
+def test_apply_git_am(applied: dict[str, checks.Applied]) -> None:
+    none(checks.check_apply(applied, "git_am"))
+
+
+def test_apply_quiltimport(applied: dict[str, checks.Applied]) -> None:
+    none(checks.check_apply(applied, "quiltimport"))
+
+
+def test_refresh_stable(queue: Queue, sources: Sources, tmp_path: Path) -> None:
+    none(checks.check_refresh_stable(queue, sources, tmp_path))
+
+
+def test_groups_apply(queue: Queue, sources: Sources, tmp_path: Path) -> None:
+    none(checks.check_groups_apply(queue, sources, tmp_path / "repo"))
+
+
+def test_debian_hunks(queue: Queue, sources: Sources, tmp_path: Path) -> None:
+    ranges = checks.read_ranges(HERE / "debian-hunks.txt")
+    assert ranges, "debian-hunks.txt is empty"
+    none(checks.check_debian_hunks(queue, sources, tmp_path / "repo", ranges))
+
+
+@pytest.mark.parametrize("way", list(checks.WAYS))
+def test_selftest_apply(builder: Builder, tmp_path: Path, way: str) -> None:
+    builder.patch(SUBJECT).edit("lib/b: Add it", {"lib/b.c": "x\n", "lib/a.c": LINES})
+    good = checks.apply_all(builder.write(), builder.sources, tmp_path / "good")
+    none(checks.check_apply(good, way))
+    assert len({result.tree for result in good.values()}) == 1
+    # A context line that is not in the base: patch would need fuzz.
+    queue = builder.alter(SUBJECT, " line 17\n", " line seventeen\n")
+    bad = checks.apply_all(queue, builder.sources, tmp_path / "bad")
+    if way == "quiltimport":
+        # git quiltimport takes less context; the other three say it.
+        assert bad["quilt"].findings and bad["patch"].findings and bad["git_am"].findings
+        queue = builder.alter(SUBJECT, "-line 20\n", "-line twenty\n")
+        bad = checks.apply_all(queue, builder.sources, tmp_path / "worse")
+    some(checks.check_apply(bad, way), SUBJECT.split()[-1])
+
+
+def test_selftest_apply_mode(builder: Builder, tmp_path: Path) -> None:
+    builder.edit("lib/b: Add it", {"lib/b.sh": "x\n"})
+    mode = "diff --git a/lib/b.sh b/lib/b.sh\nnew file mode 100755\n--- /dev/null"
+    queue = builder.alter("lib/b: Add it", "--- a/lib/b.sh", mode)
+    results = checks.apply_all(queue, builder.sources, tmp_path / "mode")
+    trees = {way: checks.Applied([], result.tree) for way, result in results.items()}
+    trees["patch"] = checks.Applied([], "0" * 40)
+    some(checks.check_apply(trees, "quilt"), "different trees")
+
+
+def test_selftest_refresh_stable(builder: Builder, tmp_path: Path) -> None:
+    builder.patch(SUBJECT).edit("lib/b: Add it", {"lib/b.c": "x\n"})
+    queue = builder.canonical()
+    none(checks.check_refresh_stable(queue, builder.sources, tmp_path / "good"))
+    queue = builder.alter(SUBJECT, "--- a/lib/a.c", "Index: a/lib/a.c\n--- a/lib/a.c")
+    some(checks.check_refresh_stable(queue, builder.sources, tmp_path / "bad"), "changes it")
+    (builder.repo / "scripts/quiltrc").unlink(missing_ok=True)
+    some(checks.check_refresh_stable(queue, builder.sources, tmp_path / "rc"), "quiltrc is missing")
+
+
+def test_selftest_groups_apply(builder: Builder, tmp_path: Path) -> None:
+    builder.patch(SUBJECT)
+    builder.group("immediate").edit("lib: Do this", {"lib/a.c": change(builder.tree["lib/a.c"], 5)})
+    builder.group("usercopy").edit("lib: Do that", {"lib/a.c": change(builder.tree["lib/a.c"], 12)})
+    builder.group("interplay").edit("lib: Do both", {"lib/a.c": change(builder.tree["lib/a.c"], 6)})
+    none(checks.check_groups_apply(builder.write(), builder.sources, tmp_path / "good"))
+
+
+def test_selftest_groups_touch(builder: Builder, tmp_path: Path) -> None:
+    builder.group("immediate").edit("lib: Do this", {"lib/a.c": change(LINES, 5)})
+    builder.tree["lib/a.c"] = LINES
+    builder.group("usercopy").edit("lib: Do that", {"lib/a.c": change(LINES, 11)})
+    found = checks.check_groups_apply(builder.write(), builder.sources, tmp_path / "touch")
+    some(found, "groups immediate and usercopy touch at line 8")
+
+
+def test_selftest_groups_need(builder: Builder, tmp_path: Path) -> None:
+    builder.group("immediate").edit("lib: Do this", {"lib/a.c": change(LINES, 5), "lib/n.c": "n\n"})
+    builder.group("usercopy").edit("lib: Do that", {"lib/a.c": change(builder.tree["lib/a.c"], 8)})
+    found = checks.check_groups_apply(builder.write(), builder.sources, tmp_path / "need")
+    some(found, "group usercopy without the others")
+    builder.tree.pop("lib/n.c")
+    builder.group("colouring").edit("lib: Add n too", {"lib/n.c": "m\n"})
+    found = checks.check_groups_apply(builder.write(), builder.sources, tmp_path / "both")
+    some(found, "immediate and colouring both add lib/n.c")
+
+
+def test_selftest_debian_hunks(builder: Builder, tmp_path: Path) -> None:
+    # The second patch moves lines; the third touches base line 30.
+    longer = builder.tree["lib/a.c"] + "end\n"
+    builder.edit("lib: Add a line", {"lib/a.c": "top\n" + longer})
+    builder.edit("lib: Change line 30", {"lib/a.c": change(builder.tree["lib/a.c"], 31)})
+    queue = builder.write()
+    cases = {(37, 37): False, (36, 36): True, (23, 23): False, (24, 24): True, (10, 12): False}
+    for number, (span, expected) in enumerate(cases.items()):
+        ranges = {"lib/a.c": [span], "lib/other.c": [(1, 99)]}
+        # The line added at the end covers 38 to 40; keep clear of it here.
+        found = checks.check_debian_hunks(queue, builder.sources, tmp_path / str(number), ranges)
+        found = [line for line in found if "line 30" in line]
+        assert bool(found) == expected, (span, found)
+
+
+def test_selftest_debian_list(tmp_path: Path) -> None:
+    path = tmp_path / "list"
+    path.write_text("# why\nlib/a.c:3-4\nlib/a.c:9-9\n")
+    assert checks.read_ranges(path) == {"lib/a.c": [(3, 4), (9, 9)]}
+    path.write_text("lib/a.c:3\n")
+    with pytest.raises(ValueError):
+        checks.read_ranges(path)
+
+
+def test_selftest_originals(builder: Builder, tmp_path: Path) -> None:
+    builder.patch(SUBJECT).edit("lib/b: Add it", {"lib/b.c": "x\n"})
+    queue = builder.write()
+    tree = tmp_path / "pushed"
+    (tree / "scripts").mkdir(parents=True)
+    (tree / "scripts/checkpatch.pl").write_text("")
+    for path in ("lib/a.c", "Makefile"):
+        (tree / path).parent.mkdir(exist_ok=True)
+        (tree / path).write_text((builder.base / path).read_text())
+    done = checks.quilt(queue, tree, "push", "-a")
+    assert done.returncode == 0, done.stdout
+    pushed = Sources(tree, None)
+    original = pushed.original("lib/a.c")
+    assert original and original.read_text() == LINES
+    assert (tree / "lib/a.c").read_text() != LINES
+    assert pushed.original("lib/b.c") is None
+    with pytest.raises(FileNotFoundError, match="make base"):
+        Sources(tmp_path / "absent", None).original("Makefile")

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The patch files of the queue, and the checks of them against tiny queues."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from selftests.queue import checks_files as checks
+from selftests.queue.fixtures import Builder
+from selftests.queue.patchqueue import Queue
+from selftests.queue.verdict import none, some
+
+pytestmark = pytest.mark.static
+
+SUBJECT = "lib/a: Start at one"
+
+
+def test_series_files(queue: Queue) -> None:
+    none(checks.check_series_files(queue))
+
+
+def test_headers_complete(queue: Queue) -> None:
+    none(checks.check_headers_complete(queue))
+
+
+def test_no_signed_off(queue: Queue) -> None:
+    none(checks.check_no_signed_off(queue))
+
+
+def test_no_empty_diffs(queue: Queue) -> None:
+    none(checks.check_no_empty_diffs(queue))
+
+
+def test_mode_bits(queue: Queue) -> None:
+    none(checks.check_mode_bits(queue))
+
+
+def test_spelling(queue: Queue) -> None:
+    if not shutil.which("codespell"):
+        pytest.skip("codespell is not installed")
+    none(checks.check_spelling(queue))
+
+
+def test_selftest_parser(builder: Builder) -> None:
+    queue = builder.edit(SUBJECT, {"lib/a.c": "one\n", "lib/b.c": "x\n--- y\n"}).write()
+    (patch,) = queue.patches
+    assert [diff.path for diff in patch.files] == ["lib/a.c", "lib/b.c"]
+    assert [diff.new for diff in patch.files] == [False, True]
+    assert patch.files[1].added == ["x", "--- y"]
+    assert patch.header("From").startswith("Ann")
+    with pytest.raises(ValueError, match="cut short"):
+        builder.alter(SUBJECT, "+x\n+--- y\n", "+x\n")
+
+
+def test_selftest_series_files(builder: Builder) -> None:
+    builder.patch(SUBJECT)
+    none(checks.check_series_files(builder.write()))
+    (builder.patches / "stray.patch").write_text("")
+    builder.series += ["gone.patch", builder.series[-1]]
+    builder.group("usercopy").group("immediate").group("nonsense")
+    found = checks.check_series_files(builder.write())
+    some(found, "stray.patch: not in series", "gone.patch: in series", "more than once")
+    some(found, "out of order", "unknown group 'nonsense'")
+    (builder.patches / "series").unlink()
+    (builder.patches / "series").write_text("")
+    some(checks.check_series_files(builder.write()), "not a symlink")
+    builder.series = []
+    some(checks.check_series_files(builder.write()), "names no patch")
+
+
+def test_selftest_series_name(builder: Builder) -> None:
+    queue = builder.patch(SUBJECT).alter(SUBJECT, "Start at one", "Start at two")
+    some(checks.check_series_files(queue), "makes it lib-a-start-at-two.patch")
+
+
+def test_selftest_series_gate(builder: Builder) -> None:
+    builder.group("immediate").patch(SUBJECT)
+    builder.series.pop(1)
+    some(checks.check_series_files(builder.write()), "immediate stands above")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("From: ", "X-From: ", "first lines"),
+        ("<ann@example.org>", "ann", "From: is not"),
+        ("Mon, 2 Nov", "someday", "Date:"),
+        ("lib/a: Start", "Start", "Subject: is not"),
+        ("Start at", "Starts at", "imperative"),
+        ("Start at", "start at", "capital"),
+        ("at one\n\n", "at one.\n\n", "full stop"),
+        ("A counter", "This patch: a counter", "this patch"),
+        ("Patch-mainline:", "Status:", "Patch-mainline"),
+        ("1 files changed", "one file", "diffstat"),
+        ("A counter starts at zero, which nobody wants.\n\nStart it at one.", "", "no changelog"),
+    ],
+)
+def test_selftest_headers_complete(builder: Builder, old: str, new: str, expected: str) -> None:
+    none(checks.check_headers_complete(builder.patch(SUBJECT).write()))
+    some(checks.check_headers_complete(builder.alter(SUBJECT, old, new)), expected)
+
+
+def test_selftest_no_signed_off(builder: Builder) -> None:
+    none(checks.check_no_signed_off(builder.patch(SUBJECT).write()))
+    queue = builder.alter(SUBJECT, "\n---\n", "\nSigned-off-by: A <a@example.org>\n---\n")
+    some(checks.check_no_signed_off(queue), "Signed-off-by")
+
+
+def test_selftest_no_empty_diffs(builder: Builder) -> None:
+    none(checks.check_no_empty_diffs(builder.patch(SUBJECT).write()))
+    queue = builder.alter(SUBJECT, "-line 20\n+changed 20\n", " line 20\n")
+    some(checks.check_no_empty_diffs(queue), "an empty hunk")
+    builder.patches.joinpath(queue.names[0]).write_text("From: a\n\nb\n---\n")
+    some(checks.check_no_empty_diffs(builder.write()), "no diff")
+    builder.edit("lib/b: Add it", {"lib/b.c": "x\n"})
+    queue = builder.alter("lib/b: Add it", "--- a/", "diff --git a/c b/c\n--- a/")
+    none([line for line in checks.check_no_empty_diffs(queue) if "lib-b" in line])
+    queue = builder.alter("lib/b: Add it", "diff --git", "diff --git a/d b/d\ndiff --git")
+    some(checks.check_no_empty_diffs(queue), "a file without hunks")
+
+
+@pytest.mark.parametrize("line", ["new file mode 100755", "old mode 100644", "rename from lib/z"])
+def test_selftest_mode_bits(builder: Builder, line: str) -> None:
+    none(checks.check_mode_bits(builder.patch(SUBJECT).write()))
+    queue = builder.alter(SUBJECT, "--- a/", f"diff --git a/lib/a.c b/lib/a.c\n{line}\n--- a/")
+    some(checks.check_mode_bits(queue), line)
+
+
+def test_selftest_spelling(builder: Builder) -> None:
+    if not shutil.which("codespell"):
+        pytest.skip("codespell is not installed")
+    none(checks.check_spelling(builder.patch(SUBJECT).write()))
+    wrong = "reci" + "eve"
+    some(checks.check_spelling(builder.alter(SUBJECT, "A counter", wrong)), wrong)

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Each step of the queue builds without new warnings, and the checks of that."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from selftests.queue import checks_steps as checks
+from selftests.queue.fixtures import Builder
+from selftests.queue.patchqueue import Queue
+from selftests.queue.scratch import Sources
+from selftests.queue.verdict import none, some
+
+# As much of kbuild as the steps use: O=, olddefconfig, objects, its messages.
+KBUILD = """VERSION = 7
+PATCHLEVEL = 3
+SUBLEVEL = 4
+KCONFIG_CONFIG ?= $(O)/.config
+olddefconfig: ; @grep -q . $(KCONFIG_CONFIG) && ! grep -q broken Kconfig
+%.o: ;
+	@mkdir -p $(O)/$(dir $@)
+	@if [ ! $(O)/$@ -nt $*.c ]; then echo '  CC      $@'; rm -f $(O)/$@; \\
+	  gcc -Wall -c -o $(O)/$@ $(CURDIR)/$*.c; fi
+.PHONY: FORCE
+"""
+GOOD = "int one(void)\n{\n\treturn 1;\n}\n"
+UNUSED = "int one(void)\n{\n\tint unused;\n\treturn 1;\n}\n"
+MOVED = "\n\n" + UNUSED
+BROKEN = "int one(void)\n{\n\treturn one two;\n}\n"
+
+
+@pytest.fixture(scope="module")
+def steps(queue: Queue, sources: Sources, kernel: Path) -> list[checks.Step]:
+    """The steps of the queue, built or from the cache."""
+    config = Path(os.environ["CF_OUT"]) / ".config"
+    try:
+        return checks.run_steps(queue, sources, config, checks.build_directory())
+    except (FileNotFoundError, RuntimeError) as error:
+        pytest.fail(str(error), pytrace=False)
+
+
+@pytest.mark.slow
+def test_each_step_builds(steps: list[checks.Step]) -> None:
+    none(checks.check_each_step_builds(steps))
+
+
+@pytest.mark.slow
+def test_sparse_w1(steps: list[checks.Step]) -> None:
+    if not checks.checker():
+        pytest.fail("no working sparse: install it", pytrace=False)
+    none(checks.check_sparse_w1(steps))
+
+
+def small(tmp_path: Path, one: str = GOOD) -> tuple[Builder, Sources, Path]:
+    """Return a builder over a tiny kernel, its sources and a built .config."""
+    files = {"Makefile": KBUILD, "Kconfig": "# none\n", "lib/one.c": one, "lib/two.c": GOOD}
+    builder = Builder(tmp_path, {**files, "scripts/checkpatch.pl": "#\n"})
+    out = tmp_path / "vm"
+    (out / "lib").mkdir(parents=True)
+    for name in ("vmlinux", "lib/one.o", "lib/two.o", "lib/three.o"):
+        (out / name).write_text("")
+    (out / ".config").write_text("CONFIG_A=y\n")
+    return builder, builder.sources, out / ".config"
+
+
+@pytest.mark.static
+def test_selftest_steps(tmp_path: Path) -> None:
+    builder, sources, config = small(tmp_path, UNUSED)
+    builder.edit("lib: Move it", {"lib/one.c": MOVED})
+    builder.edit("lib: Clean it", {"lib/one.c": GOOD})
+    builder.edit("lib: Add three", {"lib/three.c": UNUSED.replace("one", "three")})
+    builder.edit("lib: Break it", {"lib/one.c": BROKEN})
+    builder.edit("lib: Mend it", {"lib/one.c": UNUSED})
+    steps = checks.run_steps(builder.write(), sources, config, tmp_path / "build")
+    broken = checks.check_each_step_builds(steps)
+    assert len(broken) == 1 and broken[0].startswith("lib-break-it.patch: lib/one.o does not build")
+    warned = [step.patch for step in steps if step.warnings]
+    # A moved warning is not new; one in a new file or a mended one is.
+    assert warned == ["lib-add-three.patch", "lib-mend-it.patch"]
+    some(checks.check_sparse_w1(steps), "lib-add-three.patch: new: lib/three.c: warning")
+    assert (builder.base / "lib/one.c").read_text() == UNUSED, "the source tree was written to"
+    assert not (builder.base / "lib/three.c").exists()
+
+
+@pytest.mark.static
+def test_selftest_steps_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    builder, sources, config = small(tmp_path)
+    builder.edit("lib: One", {"lib/one.c": GOOD + "\n"}).edit("lib: Two", {"lib/two.c": GOOD + "\n"})
+    states: list[int] = []
+    go = checks.Stepper.go
+
+    def watch(stepper: checks.Stepper, number: int) -> str:
+        states.append(number)
+        return go(stepper, number)
+
+    monkeypatch.setattr(checks.Stepper, "go", watch)
+    for expected in ([0, 1, 2], []):
+        states.clear()
+        none(checks.check_sparse_w1(checks.run_steps(builder.write(), sources, config, tmp_path / "build")))
+        assert states == expected
+    states.clear()
+    queue = builder.alter("lib: Two", "+\n", "+/* two */\n")
+    checks.run_steps(queue, sources, config, tmp_path / "build")
+    assert states == [1, 2], "only the changed prefix runs again"
+    states.clear()
+    config.write_text("CONFIG_B=y\n")
+    checks.run_steps(queue, sources, config, tmp_path / "build")
+    assert states == [0, 1, 2]
+
+
+@pytest.mark.static
+def test_selftest_steps_config(tmp_path: Path) -> None:
+    builder, sources, config = small(tmp_path)
+    builder.edit("lib: Break Kconfig", {"Kconfig": "broken\n"})
+    steps = checks.run_steps(builder.write(), sources, config, tmp_path / "build")
+    some(checks.check_each_step_builds(steps), "lib-break-kconfig.patch: olddefconfig")
+    with pytest.raises(FileNotFoundError, match="run `make`"):
+        checks.run_steps(builder.write(), sources, tmp_path / "none/.config", tmp_path / "build")
+
+
+@pytest.mark.static
+def test_selftest_steps_objects(builder: Builder) -> None:
+    files = {"lib/x.c": "x\n", "arch/x86/lib/y.S": "y\n", "tools/z.c": "z\n", "Documentation/a.rst": "a\n"}
+    queue = builder.edit("lib: Add", files).edit("lib: Head", {"include/linux/x.h": "x\n"}).write()
+    assert checks.touched_objects(queue.patches[0]) == ["arch/x86/lib/y.o", "lib/x.o"]
+    assert checks.touched_objects(queue.patches[1]) == list(checks.HEADER_OBJECTS)
+
+
+@pytest.mark.static
+def test_selftest_steps_sparse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    tool = folder / "sparse"
+    monkeypatch.setenv("PATH", str(folder), prepend=":")
+    # A release that lacks the keyword, one that has it, one that never works.
+    for body, expected in (
+        ('case "$*" in *-D*) ;; *) echo error: x ;; esac', "sparse -D__typeof_unqual__=__typeof__"),
+        (":", "sparse"),
+        ("echo error: x", ""),
+    ):
+        tool.write_text(f"#!/bin/sh\n{body}\n")
+        tool.chmod(0o755)
+        assert checks.checker() == expected
+
+
+@pytest.mark.static
+def test_selftest_steps_output() -> None:
+    text = (
+        "  CC      lib/a.o\n/t/lib/a.c:3:4: warning: odd line 3\n  CHECK   /t/lib/a.c\n"
+        "/t/lib/a.c:9:1: warning: odder\n  AS      lib/b.o\n  LD      c\n"
+    )
+    found = checks.split_output(text, [Path("/t")])
+    assert found == {"lib/a.o": ["lib/a.c: warning: odd line", "lib/a.c: warning: odder"], "lib/b.o": []}

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: GPL-2.0
+"""How a list of findings becomes the verdict of a test."""
+
+from __future__ import annotations
+
+import pytest
+
+
+def none(findings: list[str]) -> None:
+    """Fail the test with all findings, the first on the first line."""
+    if findings:
+        more = f" (and {len(findings) - 1} more)" if len(findings) > 1 else ""
+        rest = "".join(f"\n  {finding}" for finding in findings)
+        pytest.fail(f"{findings[0]}{more}{rest}", pytrace=False)
+
+
+def some(findings: list[str], *expected: str) -> None:
+    """Fail the test unless each expected text stands in some finding."""
+    for text in expected:
+        if not any(text in finding for finding in findings):
+            pytest.fail(f"no finding says '{text}': {findings}", pytrace=False)

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Reads the allow-list and the skip-list; a line without a reason is an error."""
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+
+class ListError(ValueError):
+    """A line of a list cannot be understood; the text names file and line."""
+
+
+@dataclass
+class Allow:
+    """What may stand in a log: splat patterns and taint bits, with reasons."""
+
+    splats: list[tuple[re.Pattern[str], str]] = field(default_factory=list)
+    taints: dict[int, str] = field(default_factory=dict)
+
+    def splat(self, line: str) -> bool:
+        """Return whether a log line is an allowed splat."""
+        return any(pattern.search(line) for pattern, _ in self.splats)
+
+
+@dataclass
+class Skip:
+    """Patterns of test ids (part/test_name) with the reason to skip them."""
+
+    entries: list[tuple[str, str]] = field(default_factory=list)
+
+    def reason(self, test_id: str) -> str | None:
+        """Return why a test is skipped, None if it is not."""
+        for pattern, reason in self.entries:
+            if fnmatchcase(test_id, pattern):
+                return reason
+        return None
+
+
+def _rows(path: Path, fields: int) -> list[tuple[str, list[str]]]:
+    """Return (place, fields) of each entry of a list.
+
+    The pattern may hold '|': the first and the last field end at the outermost
+    ones. Raises ListError when a field is missing or empty.
+    """
+    rows = []
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        place = f"{path.name}:{number}"
+        head, bar, reason = line.rpartition(" | ")
+        row = [*(part.strip() for part in head.split(" | ", fields - 2)),
+               reason.strip()]
+        if not bar or len(row) != fields or not all(row):
+            raise ListError(f"{place}: {fields} fields with a reason as the "
+                            f"last one expected: {line.strip()}")
+        rows.append((place, row))
+    return rows
+
+
+def read_allow(path: Path) -> Allow:
+    """Return the allow-list in a file; raises ListError, OSError."""
+    allow = Allow()
+    for place, (kind, pattern, reason) in _rows(path, 3):
+        if kind not in ("splat", "taint"):
+            raise ListError(f"{place}: unknown kind {kind}")
+        try:
+            if kind == "splat":
+                allow.splats.append((re.compile(pattern), reason))
+            else:
+                allow.taints[int(pattern)] = reason
+        except (re.error, ValueError) as error:
+            raise ListError(f"{place}: {error}") from error
+    return allow
+
+
+def read_skip(path: Path) -> Skip:
+    """Return the skip-list in a file; raises ListError, OSError."""
+    return Skip([(pattern, reason) for _, (pattern, reason) in _rows(path, 2)])

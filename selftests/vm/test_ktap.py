@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: GPL-2.0
+"""KTAP is un-nested to single subtests and broken plans are errors. No boots."""
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from jobs import (Job, JobError, guest_script, kselftest_programs, parse_job,
+                  split_output)
+from ktap import Report, Result, load_parser, parse, slug, unique
+
+KUNIT = """\
+[    1.399626] KTAP version 1
+[    1.399665] 1..2
+[    1.401270]     KTAP version 1
+[    1.401293]     # Subtest: usercopy
+[    1.401675]     1..2
+[    1.422963]     ok 1 usercopy_test_valid
+[    1.423000] random: crng init done
+[    1.424000]     # usercopy_test_invalid: EXPECTATION FAILED at lib/tests/usercopy_kunit.c:99
+[    1.424100]     Expected a == b, but
+[    1.429002]     not ok 2 usercopy_test_invalid
+[    1.695238] # usercopy: pass:1 fail:1 skip:0 total:2
+[    1.695373] not ok 1 usercopy
+[    1.701270]     KTAP version 1
+[    1.701293]     # Subtest: gen
+[    1.701675]     1..2
+[    1.702270]         KTAP version 1
+[    1.702293]         # Subtest: params
+[    1.702963]         ok 1 size 8
+[    1.702963]         ok 2 size 16 # SKIP too big
+[    1.703963]     ok 1 params
+[    1.704963]     ok 2 plain # SKIP no hardware
+[    1.705963] ok 2 gen
+[    1.805963] Run /init as init process"""
+
+KSELFTEST = """\
+TAP version 13
+1..7
+# timeout set to 45
+# selftests: demo: harness
+# TAP version 13
+# 1..3
+# # Starting 3 tests from 1 test cases.
+# #  RUN           global.one ...
+# ok 1 global.one
+# ok 2 # SKIP cannot do two
+# # harness.c:12:three:Expected 1 (1) == 2 (2)
+# not ok 3 global.three
+# # Totals: pass:1 fail:1 xfail:0 xpass:0 skip:1 error:0
+not ok 1 selftests: demo: harness # exit=1
+# timeout set to 45
+# selftests: demo: skips
+# TAP version 13
+# 1..0 # SKIP not rootok 2 selftests: demo: skips # SKIP
+# selftests: demo: leaf.sh
+# some output
+ok 3 selftests: demo: leaf.sh
+# selftests: demo: twice.sh
+# TAP version 13
+# 1..1
+# ok 1 a #1 of 2
+# TAP version 13
+# 1..1
+# ok 1 b
+ok 4 selftests: demo: twice.sh
+# selftests: demo: last
+# TAP version 13
+# ok 1 x
+# ok 2 x
+# 1..2
+ok 5 selftests: demo: last
+# selftests: demo: slow
+not ok 6 selftests: demo: slow # TIMEOUT 45 seconds
+# selftests: demo: prints.sh
+# SKIP: needs a second node
+ok 7 selftests: demo: prints.sh # SKIP
+# Totals: pass:3 fail:2 xfail:0 xpass:0 skip:2 error:0"""
+
+
+@pytest.fixture(scope="session")
+def parser(tree: Path) -> ModuleType:
+    return load_parser(tree)
+
+
+def run(parser: ModuleType, text: str, boot_log: bool = False) -> Report:
+    return parse(parser, text.splitlines(), "part", boot_log)
+
+
+def short(report: Report) -> list[tuple[str, str, str]]:
+    return [(result.id, result.status, result.reason)
+            for result in report.results]
+
+
+def test_kunit(parser: ModuleType) -> None:
+    report = run(parser, KUNIT, boot_log=True)
+    assert report.errors == []
+    assert short(report) == [
+        ("part/usercopy.usercopy_test_valid", "pass", ""),
+        ("part/usercopy.usercopy_test_invalid", "fail",
+         "random: crng init done; usercopy_test_invalid: EXPECTATION FAILED at "
+         "lib/tests/usercopy_kunit.c:99; Expected a == b, but"),
+        ("part/gen.params.size_8", "pass", ""),
+        ("part/gen.params.size_16", "skip", "too big"),
+        ("part/gen.plain", "skip", "no hardware"),
+    ]
+
+
+def test_kselftest(parser: ModuleType) -> None:
+    report = run(parser, KSELFTEST)
+    assert report.errors == []
+    assert short(report) == [
+        ("part/harness.global.one", "pass", ""),
+        ("part/harness.cannot_do_two", "skip", "cannot do two"),
+        ("part/harness.global.three", "fail",
+         "harness.c:12:three:Expected 1 (1) == 2 (2)"),
+        ("part/skips", "skip", "not root"),
+        ("part/leaf.sh", "pass", ""),
+        ("part/twice.sh.a__1_of_2", "pass", ""),
+        ("part/twice.sh.b", "pass", ""),
+        ("part/last.x", "pass", ""),
+        ("part/last.x", "pass", ""),
+        ("part/slow", "fail", "TIMEOUT 45 seconds"),
+        ("part/prints.sh", "skip", "SKIP: needs a second node"),
+    ]
+
+
+def test_program_fails_though_its_subtests_pass(parser: ModuleType) -> None:
+    report = run(parser, """\
+TAP version 13
+1..1
+# selftests: demo: crash
+# TAP version 13
+# 1..1
+# ok 1 a
+not ok 1 selftests: demo: crash # exit=139""")
+    assert short(report) == [("part/crash.a", "pass", ""),
+                             ("part/crash", "fail", "exit=139")]
+
+
+def test_exit_status_2_is_no_pass_by_itself(parser: ModuleType) -> None:
+    report = run(parser, """\
+TAP version 13
+1..2
+# selftests: demo: broken.sh
+# broken.sh: 3: Syntax error
+ok 1 selftests: demo: broken.sh # XFAIL
+# selftests: demo: known
+# TAP version 13
+# 1..1
+# ok 1 # XFAIL known to fail
+ok 2 selftests: demo: known # XFAIL""")
+    assert short(report) == [
+        ("part/broken.sh", "fail", "broken.sh: 3: Syntax error; "
+         "exit=2 (XFAIL), but no subtest is XFAIL"),
+        ("part/known.known_to_fail", "pass", "")]
+
+
+@pytest.mark.parametrize("text, error", [
+    ("", "no KTAP in the output: no test ran"),
+    ("TAP version 13\n1..0\n", "empty plan (1..0)"),
+    ("TAP version 13\n1..0 # SKIP not root\n", "empty plan (1..0)"),
+    ("TAP version 13\nok 1 a\n", "no plan"),
+    ("TAP version 13\n", "no plan and no test"),
+    ("TAP version 13\n1..3\nok 1 a\nok 2 b\n", "2 of 3 planned results"),
+    ("TAP version 13\n1..1\nok 1 a\nnot ok 2 b\n",
+     "2 results for a plan of 1"),
+    ("TAP version 13\n1..1\n# selftests: d: p\n# TAP version 13\n# 1..2\n"
+     "# ok 1 a\nok 1 selftests: d: p\n", "p: 1 of 2 planned results"),
+    ("TAP version 13\n1..1\n# selftests: d: p\n# ok 1 a\n"
+     "ok 1 selftests: d: p\n", "selftests: d: p: no plan"),
+    ("TAP version 13\n1..1\n# selftests: d: p\n# 1..1\n# ok 1 a\n# ok 2 b\n"
+     "ok 1 selftests: d: p\n", "selftests: d: p: 2 results for a plan of 1"),
+])
+def test_broken_plan_is_an_error(parser: ModuleType, text: str,
+                                 error: str) -> None:
+    assert error in run(parser, text).errors
+
+
+def test_kunit_suite_that_died(parser: ModuleType) -> None:
+    report = run(parser, "\n".join(KUNIT.splitlines()[:6]), boot_log=True)
+    assert "usercopy: 1 of 2 planned results" in report.errors
+    assert ("part/usercopy.usercopy_test_valid", "pass", "") in short(report)
+
+
+def test_no_kunit_at_all(parser: ModuleType) -> None:
+    assert run(parser, "[    1.0] Run /init as init process", True).errors
+
+
+def test_ids() -> None:
+    assert slug("selftests: x86/bugs: a b/c") == "a_b_c"
+    assert slug("at 0xffff888003a1d273 now") == "at_ADDR_now"
+    names = [result.id for result in unique(
+        [Result("p/x", "pass"), Result("p/x", "pass"), Result("p/y", "pass"),
+         Result("p/x", "pass")])]
+    assert names == ["p/x", "p/x_2", "p/y", "p/x_3"]
+
+
+def test_jobs(tmp_path: Path) -> None:
+    assert parse_job("kunit") == Job("kunit", "", "kunit")
+    assert parse_job("kselftest=net/lib") == Job("kselftest", "net/lib",
+                                                 "net_lib")
+    assert parse_job("kselftest=x86:calls") == Job("kselftest", "x86", "calls")
+    assert parse_job("cmd=a:b c:part") == Job("cmd", "a:b c", "part")
+    for bad in ("", "kunit=x", "cmd=a", "cmd=:part", "kselftest="):
+        with pytest.raises(JobError):
+            parse_job(bad)
+    (tmp_path / "kselftest-list.txt").write_text("x86:a\nx86:b\nx:c\n")
+    assert kselftest_programs(tmp_path, "x86") == ["a", "b"]
+    with pytest.raises(JobError):
+        kselftest_programs(tmp_path, "y")
+
+
+def test_output_is_split_by_marks() -> None:
+    text = ("vm-boot: N begin 0\nok 1 a\n\nvm-boot: N end 0 rc=4\n"
+            "vm-boot: N begin 1\nvm-boot: M end 1 rc=0\n")
+    outputs = split_output(text, "N")
+    assert outputs[0].rc == 4 and outputs[0].lines == ["ok 1 a", ""]
+    assert outputs[1].rc is None
+    assert "run 0 'echo '" in guest_script(["echo 'x'"], "N")

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: GPL-2.0
+"""boot.py is able to fail: real boots in which one thing is wrong each.
+
+Needs CF_KERNEL with CONFIG_LKDTM and CONFIG_KUNIT, CF_TREE and CF_RESULTS.
+A boot takes some ten seconds under TCG.
+"""
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+HEAD = "cmd=printf '%s\\n' 'TAP version 13'"
+GOOD = f"{HEAD} 1..1 'ok 1 works':demo"
+
+
+@dataclass
+class Run:
+    """What one run of boot.py gave."""
+
+    status: int
+    printed: str
+    tests: dict[str, dict[str, Any]]
+    console: str
+    seconds: float
+
+    def failures(self) -> list[str]:
+        return [line for line in self.printed.splitlines()
+                if line.startswith("FAIL ")]
+
+
+class Boot:
+    """Runs boot.py by its command line, as the Makefile does."""
+
+    def __init__(self, kernel: Path, tree: Path, results: Path) -> None:
+        self.results = results
+        self.command = [sys.executable, str(HERE / "boot.py"), "--kernel",
+                        str(kernel), "--tree", str(tree), "--results",
+                        str(results)]
+
+    def start(self, name: str, *options: str,
+              **environment: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [*self.command, "--name", name, *options],
+            env={**os.environ, "KVM": "0", **environment},
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True)
+
+    def finish(self, process: subprocess.Popen[str], name: str) -> Run:
+        start = time.monotonic()
+        printed, _ = process.communicate()
+        seconds = time.monotonic() - start
+        part = self.results / "parts" / f"vm-{name}.json"
+        tests = {test["id"]: test for test in json.loads(part.read_text())}
+        console = self.console(name).read_text(errors="replace")
+        return Run(process.returncode, printed, tests, console, seconds)
+
+    def console(self, name: str) -> Path:
+        return self.results / f"vm-{name}" / "console.log"
+
+    def __call__(self, name: str, *jobs: str, limit: int = 120) -> Run:
+        options = [f"--job={job}" for job in jobs]
+        return self.finish(
+            self.start(name, f"--time-limit={limit}", *options), name)
+
+
+@pytest.fixture
+def boot(kernel: Path, tree: Path, results: Path) -> Boot:
+    return Boot(kernel, tree, results)
+
+
+def qemus_of(directory: Path) -> list[str]:
+    """Return the processes whose command line names a directory."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = path.read_bytes().decode(errors="replace")
+        except OSError:
+            continue
+        if str(directory) in words and "qemu-system" in words:
+            found.append(words.replace("\0", " "))
+    return found
+
+
+def test_runner_good(boot: Boot) -> None:
+    run = boot("runner-good", "kunit", GOOD,
+               f"{HEAD} 1..2 'ok 1 a' 'ok 2 b # SKIP no such device':skips")
+    assert run.failures() == []
+    assert run.status == 0
+    assert run.tests["vm/boot_runner-good"]["status"] == "pass"
+    assert run.tests["demo/works"]["status"] == "pass"
+    assert run.tests["skips/b"] == {
+        "id": "skips/b", "status": "skip", "reason": "no such device",
+        "seconds": 0.0}
+    assert any(name.startswith("kunit/") for name in run.tests)
+    # Late messages are in the log, too.
+    assert "reboot: Power down" in run.console
+
+
+def test_runner_planted_warn(boot: Boot) -> None:
+    """The job itself passes; only the kernel log tells."""
+    run = boot("runner-warn", f"{HEAD} 1..1 'ok 1 works'; "
+               "echo WARNING > /sys/kernel/debug/provoke-crash/DIRECT:demo")
+    assert "lkdtm: Performing direct entry WARNING" in run.console, (
+        "LKDTM did not run: CF_KERNEL needs CONFIG_LKDTM")
+    assert run.status == 1
+    assert len(run.failures()) == 1
+    reason = run.tests["vm/boot_runner-warn"]["reason"]
+    assert reason.startswith("splat: WARNING: drivers/misc/lkdtm/bugs.c")
+
+
+def test_runner_missing_end_marker(boot: Boot) -> None:
+    """A complete job, then the guest is off before the end mark."""
+    run = boot("runner-noend", GOOD,
+               f"{HEAD} 1..1 'ok 1 x'; echo o > /proc/sysrq-trigger; "
+               "sleep 100:off")
+    assert run.status == 1
+    assert len(run.failures()) == 1
+    reason = run.tests["vm/boot_runner-noend"]["reason"]
+    assert reason.startswith("no end mark: the guest ended while cmd=")
+    assert run.tests["demo/works"]["status"] == "pass"
+
+
+def test_runner_empty_plan(boot: Boot) -> None:
+    run = boot("runner-empty", f"{HEAD} 1..0:demo")
+    assert run.status == 1
+    assert len(run.failures()) == 1
+    reason = run.tests["vm/boot_runner-empty"]["reason"]
+    assert reason.endswith("empty plan (1..0)")
+
+
+def test_runner_missing_result(boot: Boot) -> None:
+    run = boot("runner-short", f"{HEAD} 1..2 'ok 1 a':demo")
+    assert run.status == 1
+    assert len(run.failures()) == 1
+    reason = run.tests["vm/boot_runner-short"]["reason"]
+    assert reason.endswith("1 of 2 planned results")
+
+
+def test_runner_failing_subtest(boot: Boot) -> None:
+    """The boot passes, the subtest fails with its diagnostics."""
+    run = boot("runner-fail", f"{HEAD} 1..2 'ok 1 a' '# 1 is not 2' "
+               "'not ok 2 b':demo")
+    assert run.status == 1
+    assert run.failures() == ["FAIL demo/b: 1 is not 2"]
+    assert run.tests["vm/boot_runner-fail"]["status"] == "pass"
+
+
+def test_runner_time_limit(boot: Boot) -> None:
+    run = boot("runner-limit", "cmd=sleep 1000:demo", limit=15)
+    assert run.status == 1
+    assert len(run.failures()) == 1
+    reason = run.tests["vm/boot_runner-limit"]["reason"]
+    assert reason.startswith("time limit of 15 s reached ")
+    assert reason.endswith(", QEMU killed")
+    assert run.seconds < 30
+    assert "Linux version" in run.console
+    assert qemus_of(boot.console("runner-limit").parent) == []
+
+
+def test_runner_interrupt(boot: Boot) -> None:
+    console = boot.console("runner-int")
+    console.unlink(missing_ok=True)
+    process = boot.start("runner-int", "--job=cmd=sleep 1000:demo",
+                         "--time-limit=120")
+    end = time.monotonic() + 60
+    while time.monotonic() < end and not (
+            console.exists() and b"Linux version" in console.read_bytes()):
+        time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    run = boot.finish(process, "runner-int")
+    assert run.status == 130
+    assert run.failures() == [
+        "FAIL vm/boot_runner-int: interrupted, QEMU killed"]
+    assert "Linux version" in run.console
+    assert qemus_of(console.parent) == []
+
+
+def test_runner_kvm_refused(boot: Boot, tmp_path: Path) -> None:
+    """KVM=1 with a KVM that does not run is an error, not a fall-back."""
+    fake = tmp_path / "qemu-system-x86_64"
+    fake.write_text("#!/bin/sh\nexec sleep 60\n")
+    fake.chmod(0o755)
+    start = time.monotonic()
+    process = boot.start("runner-kvm", f"--job={GOOD}", KVM="1",
+                         PATH=f"{tmp_path}:{os.environ['PATH']}")
+    printed, _ = process.communicate()
+    assert process.returncode == 2
+    assert "KVM does not work here" in printed
+    assert time.monotonic() - start < 20
