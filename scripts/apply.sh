@@ -44,7 +44,11 @@ if [ "$(applied_hash)" = "$hash" ]; then
 	say "$TREE has the series already (${GROUP:+group $GROUP, }$hash)"
 	exit 0
 fi
-[ -z "$(applied_patches)" ] || "$ROOT/scripts/unapply.sh"
+before=
+if [ -n "$(applied_patches)" ]; then
+	before=$(sed -n 's/^sum [0-9a-f]* *//p' "$RECORD" 2>/dev/null | times)
+	"$ROOT/scripts/unapply.sh"
+fi
 
 write_series "$GROUP"
 if [ ! -s "$SERIES_FILE" ]; then
@@ -60,6 +64,7 @@ save_originals
 trap 'trap "" INT TERM; roll_back; warn "stopped; $TREE is as it was"' EXIT
 trap 'exit 130' INT TERM
 (cd "$TREE" && quilt_push) > "$BUILD/push.log" 2>&1 || die "quilt push failed: $(tail -1 "$BUILD/push.log")"
+keep_times <<< "$before"
 record_applied "$hash"
 trap - EXIT INT TERM
 say "$(wc -l < "$SERIES_FILE") patches pushed onto $TREE (${GROUP:+group $GROUP, }$hash)"

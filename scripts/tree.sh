@@ -87,6 +87,20 @@ recover() {
 # sums: a hash of each touched file as it stands in the tree
 sums() { (cd "$TREE" && while read -r f; do [ ! -f "$f" ] || sha256sum -- "$f"; done); }
 
+# times: modification time (seconds), hash and path of each touched file
+times() {
+	(cd "$TREE" && while read -r f; do [ ! -f "$f" ] || echo "$(stat -c %.9Y -- "$f") $(sha256sum -- "$f")"; done)
+}
+
+# keep_times: reads what `times` printed before a push was taken off and made anew. A file that came out the same gets
+# its time back, so that a new changelog does not compile the kernel again.
+keep_times() {
+	local time sum f
+	while read -r time sum f; do
+		[ ! -f "$TREE/$f" ] || [ "$(sha256 "$TREE/$f")" != "$sum" ] || touch -d "@$time" "$TREE/$f"
+	done
+}
+
 # record_applied HASH: the push is complete. From here the tree counts as pushed.
 record_applied() {
 	{ echo "hash $1"; applied_patches | sed 's/^/patch /'; sums < "$UNDO/list" | sed 's/^/sum /'; } > "$RECORD.new"

@@ -283,3 +283,18 @@ def test_robust_second_apply_idle(mini: dict) -> None:
     before = Fingerprint.of(mini["tree"])
     assert "already" in must_pass(run("apply.sh", mini["work"], **variables))
     assert Fingerprint.of(mini["tree"]) == before
+
+
+def test_robust_new_changelog_keeps_times(mini: dict) -> None:
+    """A series whose text changed but not its effect is pushed anew without a reason to compile anything again."""
+    variables = {"KDIR": mini["tree"], "QUEUE": mini["queue"], "PIN": mini["pin"]}
+    must_pass(run("apply.sh", mini["work"], **variables))
+    times = {path: path.stat().st_mtime for path in (mini["tree"] / "lib").glob("*.c")}
+    patch = mini["queue"] / "lib-change-file-3.patch"
+    patch.write_text(patch.read_text().replace("Change one line.", "Change one line, for a better reason."))
+    assert "pushed" in must_pass(run("apply.sh", mini["work"], **variables))
+    assert {path: path.stat().st_mtime for path in times} == times
+    patch.write_text(patch.read_text().replace("+int new_3;", "+int new_and_different;"))
+    must_pass(run("apply.sh", mini["work"], **variables))
+    changed = [path.name for path in times if path.stat().st_mtime != times[path]]
+    assert changed == ["new3.c"], changed
