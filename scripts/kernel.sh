@@ -29,6 +29,8 @@ case " ${MAKEFLAGS:-} " in
 esac
 export CCACHE_BASEDIR=$BUILD CCACHE_NOHASHDIR=1
 export KBUILD_BUILD_TIMESTAMP=${KBUILD_BUILD_TIMESTAMP:-Thu Jan  1 00:00:00 UTC 1970}
+# The image is the same bytes however often it was built
+export KBUILD_BUILD_VERSION=${KBUILD_BUILD_VERSION:-1}
 export KBUILD_BUILD_USER=${KBUILD_BUILD_USER:-user} KBUILD_BUILD_HOST=${KBUILD_BUILD_HOST:-host}
 
 fragments=()

@@ -29,7 +29,8 @@ def script(name: str, work: Path, *args: str, **variables: object) -> subprocess
     env |= {"BUILD": str(work / "build"), "CACHE": str(work / "cache"), "NEED_TREE_MIB": "10", "NEED_CACHE_MIB": "10"}
     env |= {key: str(value) for key, value in variables.items()}
     return subprocess.Popen([ROOT / "scripts" / name, *args], env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                            stderr=subprocess.PIPE, text=True, start_new_session=True)
+                            stderr=subprocess.PIPE, text=True, start_new_session=True,
+                            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))	# a background job ignores it
 
 
 def run(name: str, work: Path, *args: str, **variables: object) -> tuple[int, str, str]:
@@ -98,7 +99,8 @@ def test_robust_unpack_interrupted(tmp_path: Path) -> None:
     """With the real tarball: unpacking takes long enough to be met in its midst."""
     tarball = max((path for path in CACHE.glob("linux*.tar.xz")), key=lambda path: path.stat().st_mtime, default=None)
     tarball = Path(os.environ["LINUX_TARBALL"]) if os.environ.get("LINUX_TARBALL") else tarball
-    assert tarball, f"no base tarball in {CACHE}: run make base"
+    if not tarball:
+        pytest.skip(f"the base came from KDIR= or LINUX_TARBALL=, there is no tarball in {CACHE} to unpack")
     process = script("base.sh", tmp_path, LINUX_TARBALL=tarball)
     code, err = interrupt_when(process, lambda: any((tmp_path / "build").glob(".unpack.*/tree/Makefile*"))
                                or any((tmp_path / "build").glob(".unpack.*/tree/arch")))

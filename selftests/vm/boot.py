@@ -42,6 +42,7 @@ from ktap import Result, load_parser, parse, unique
 from lists import Allow, ListError, Skip, read_allow, read_skip
 from splats import bad_taint, find_splats
 
+CPU_OUT_OF_SPEC = 2  # taint bit
 HERE = Path(__file__).resolve().parent
 
 
@@ -182,6 +183,8 @@ def main(argv: list[str] | None = None) -> int:
     except (ListError, JobError, OSError) as error:
         print(f"boot.py: {error}", file=sys.stderr)
         return 2
+    if re.search(r"\b(set|clear)cpuid=", " ".join(args.append)):
+        allow.taints[CPU_OUT_OF_SPEC] = "setcpuid= and clearcpuid= set it"
     use_kvm = os.environ.get("KVM") == "1"
     if use_kvm and not kvm.works():
         print("boot.py: KVM=1, but KVM does not work here: no guest ran within "
