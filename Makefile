@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := all
 MAKEFLAGS += --no-print-directory
 
-BUILD ?= $(CURDIR)/build
+override BUILD := $(or $(BUILD),$(CURDIR)/build)
 export BUILD CACHE PIN QUEUE KDIR GROUP FORCE LINUX_TARBALL LINUX_SHA256 KERNEL_MIRROR INSTALL KVM JOBS LLVM HOSTCC KBUILD_BUILD_TIMESTAMP
 ifneq ($(origin CC),default)
 export CC
@@ -50,21 +50,21 @@ boot: kernel ## Boot it once in QEMU and run its KUnit tests (KVM=1 to use KVM)
 	@scripts/boot.sh first
 shell: kernel ## An interactive virtual machine on this kernel (virtme-ng; Ctrl-D ends it)
 	@scripts/shell.sh
-menuconfig: base ## Change the configuration of the virtual machine's kernel
+menuconfig: apply ## Change the configuration of the virtual machine's kernel
 	+@scripts/menuconfig.sh
 lint: tools ## The fast checks of patches and scripts, no kernel build
 	@scripts/pytest.sh lint -m static selftests/queue
 check: kernel ## All checks of the queue: applies everywhere, each step builds without new warnings
 	@scripts/pytest.sh queue selftests/queue
 identity: apply ## With every option off, the gated patches change no instruction
-	@scripts/identity.sh
+	+@scripts/identity.sh
 test: ## Everything that must hold; closes with 'N passed, N failed, N skipped'
-	@scripts/test.sh
+	+@scripts/test.sh
 export: ## Copy the patches into another queue: DIR=debian/patches/cache-footprint [GROUP=]
 	@scripts/export.sh "$(DIR)"
 branch: ## The series as commits on a new branch of the git tree KDIR= (git quiltimport)
 	@scripts/branch.sh "$(KDIR)"
 clean: ## Remove builds and results; the kernel tree and its edits stay
-	@rm -rf $(BUILD)/out $(BUILD)/results $(BUILD)/check-cache $(BUILD)/steps $(BUILD)/identity $(BUILD)/series
-distclean: ## Remove build/ whole, with the kernel tree; refuses while the tree holds edits in no patch
-	@scripts/distclean.sh
+	@scripts/clean.sh
+distclean: ## Remove build/ whole, with the kernel tree; refuses while a patched file holds edits that are in no patch
+	@scripts/clean.sh all

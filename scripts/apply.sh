@@ -26,16 +26,18 @@ check_tree() {
 
 # The same push on copies of the touched files first: a patch that does not apply never touches the tree
 rehearse() {
-	local scratch=$1 output
-	copy_touched "$TREE" "$scratch"
+	local scratch=$1 output line
+	copy_unpatched "$scratch"
 	if ! output=$(cd "$scratch" && quilt_push 2>&1); then
-		die "$(printf '%s\n' "$output" | grep -oE 'Patch [^ ]+ (does not apply|can be reverse-applied|appears to be empty).*' | tail -1 | sed 's/ (enforce with -f)//'); $TREE is as it was. $(
-			printf '%s\n' "$output" | grep -E 'FAILED|No such|malformed' | head -3 | xargs)"
+		line=$(printf '%s\n' "$output" | grep -oE 'Patch [^ ]+ (does not apply|can be reverse-applied|appears to be empty)' | tail -1) ||
+			line=$(printf '%s\n' "$output" | tail -1)
+		die "$line; $TREE is as it was. $(printf '%s\n' "$output" | grep -E 'FAILED|malformed' | head -3 | xargs || true)"
 	fi
 	printf '%s\n' "$output" | grep -E 'offset' || true
 }
 
-mkdir -p "$BUILD"
+command -v quilt >/dev/null 2>&1 || die "quilt is not installed: make tools"
+list_series "$GROUP" >/dev/null
 take_lock apply
 recover
 check_tree
@@ -44,21 +46,21 @@ if [ "$(applied_hash)" = "$hash" ]; then
 	say "$TREE has the series already (${GROUP:+group $GROUP, }$hash)"
 	exit 0
 fi
-before=
-if [ -n "$(applied_patches)" ]; then
-	before=$(sed -n 's/^sum [0-9a-f]* *//p' "$RECORD" 2>/dev/null | times)
-	"$ROOT/scripts/unapply.sh"
-fi
-
 write_series "$GROUP"
-if [ ! -s "$SERIES_FILE" ]; then
-	say "the series has no patches${GROUP:+ in group $GROUP}; nothing to do"
-	exit 0
-fi
 scratch=$(mktemp -d "$BUILD/.rehearsal.XXXXXX")
 trap 'rm -rf "$scratch"' EXIT
 rehearse "$scratch"
 rm -rf "$scratch"
+trap - EXIT
+before=
+if [ -n "$(applied_patches)" ]; then
+	before=$(sed -n 's/^sum [0-9a-f]* *//p' "$RECORD" 2>/dev/null | times) || before=
+	APPLY_HOLDS_LOCK=1 "$ROOT/scripts/unapply.sh"
+fi
+if [ ! -s "$SERIES_FILE" ]; then
+	say "the series has no patches${GROUP:+ in group $GROUP}; nothing to do"
+	exit 0
+fi
 
 save_originals
 trap 'trap "" INT TERM; roll_back; warn "stopped; $TREE is as it was"' EXIT

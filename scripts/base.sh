@@ -50,7 +50,7 @@ cached_tarball() {
 	local file
 	for file in "$CACHE/$debian_tarball:$debian_tarball_sha256" "$CACHE/${kernelorg_path##*/}:$kernelorg_sha256"; do
 		tarball=${file%:*}
-		[ -f "$tarball" ] || continue
+		if [ -z "${file##*:}" ] || [ ! -f "$tarball" ]; then continue; fi
 		verified "$tarball" "${file##*:}" && return
 		warn "the cached ${tarball##*/} does not have its pinned SHA-256 sum (truncated or altered): fetching it again"
 		rm -f "$tarball"
@@ -139,6 +139,15 @@ take_lock base
 if [ -d "$BUILD/linux" ]; then
 	[ -f "$STAMP" ] || die "$BUILD/linux was not unpacked by this script; move it away or name it as KDIR="
 	check_version "$BUILD/linux"
+	sum=$(sed -n 2p "$STAMP")
+	if [ -n "${LINUX_TARBALL:-}" ]; then
+		named_tarball
+		[ "$(sha256 "$tarball")" = "$sum" ] || die "$BUILD/linux comes from another tarball than $LINUX_TARBALL: make distclean first"
+	fi
+	case " $debian_tarball_sha256 $debian_deb_sha256 $kernelorg_sha256 ${LINUX_SHA256:-} " in
+	*" $sum "*) ;;
+	*) [ "${FORCE:-0}" = 1 ] || die "$BUILD/linux is not the base that configs/base pins now: make distclean first (FORCE=1 keeps it)" ;;
+	esac
 	exit 0
 fi
 if [ -n "${LINUX_TARBALL:-}" ]; then

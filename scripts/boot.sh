@@ -10,7 +10,7 @@ image=$BUILD/out/vm/arch/x86/boot/bzImage
 [ -f "$image" ] || die "no kernel in $BUILD/out/vm: run make kernel"
 mkdir -p "$RESULTS"
 if [ "$name" = first ]; then
-	key=$(cat "$image" "$ROOT"/selftests/vm/*.py "$ROOT/configs/requirements.txt" | sha256sum | cut -c1-16)
+	key=$(cat "$image" "$ROOT"/selftests/vm/*.{py,txt} "$ROOT/configs/requirements.txt" | sha256sum | cut -c1-16)
 	stamp=$BUILD/out/vm/.booted
 	if [ "$(cat "$stamp" 2>/dev/null)" = "$key" ]; then
 		say "this kernel was booted and passed before (build/results/vm-first)"

@@ -55,13 +55,16 @@ lost_symbols() {
 }
 
 configure() {
-	local stamp hash
-	hash=$(cat "${fragments[@]}" | sha256sum | cut -c1-16)-$(cat "$tree"/{Kconfig,lib/Kconfig.debug,arch/x86/Kconfig,mm/Kconfig} | sha256sum | cut -c1-16)
-	stamp=$out/.configured
-	[ "$(cat "$stamp" 2>/dev/null)" = "$hash" ] && [ -f "$out/.config" ] && return
-	make -s "${flags[@]}" tinyconfig >/dev/null
-	"$tree/scripts/kconfig/merge_config.sh" -m -O "$out" "$out/.config" "${fragments[@]}" > "$out/merge.log"
-	make -s "${flags[@]}" olddefconfig >/dev/null
+	local stamp=$out/.configured hash lost
+	hash=$(cat "${fragments[@]}" | sha256sum | cut -c1-16)
+	if [ "$(cat "$stamp" 2>/dev/null)" = "$hash" ] && [ -f "$out/.config" ]; then
+		make -s "${flags[@]}" olddefconfig >/dev/null || die "olddefconfig failed in $out"
+		return
+	fi
+	{ make -s "${flags[@]}" tinyconfig &&
+	  "$tree/scripts/kconfig/merge_config.sh" -m -O "$out" "$out/.config" "${fragments[@]}" &&
+	  make -s "${flags[@]}" olddefconfig; } > "$out/configure.log" 2>&1 ||
+		die "the configuration of $name failed; see $out/configure.log"
 	lost=$(lost_symbols)
 	[ -z "$lost" ] || die "configs: Kconfig did not take: $(echo "$lost" | xargs)"
 	echo "$hash" > "$stamp"
@@ -69,8 +72,11 @@ configure() {
 
 trap 'warn "interrupted; run it again to continue"; exit 130' INT TERM
 configure
+if [ "${TARGETS:-}" = menuconfig ]; then
+	exec make "${flags[@]}" menuconfig
+fi
 start=$SECONDS
-# One line for each hundred compiled files on a pipe, kbuild's own output in the log
+# One line for each 200 compiled files on a pipe, kbuild's own output in the log
 read -ra targets <<< "${TARGETS:-bzImage}"
 if ! make "${flags[@]}" "${targets[@]}" > >(tee "$out/build.log" |
 	awk -v name="$name" '/^  (CC|AS|LD)/ {n++} n && n % 200 == 0 && n != last {print "  " name ": " n " files built"; last = n; fflush()}') 2> "$out/build.err"; then

@@ -5,15 +5,16 @@ set -euo pipefail
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 BUILD=${BUILD:-$ROOT/build}
-case $BUILD in /*) ;; *) BUILD=$PWD/$BUILD ;; esac
-CACHE=${CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/cache-footprint}
-TREE=${KDIR:-$BUILD/linux}
+BUILD=$(realpath -ms -- "$BUILD")
+CACHE=$(realpath -ms -- "${CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/cache-footprint}")
+TREE=$(realpath -ms -- "${KDIR:-$BUILD/linux}")
 PIN=${PIN:-$ROOT/configs/base}
 RESULTS=$BUILD/results
 VENV=$BUILD/venv
 # The user's own quilt settings are for the user's own queue
 unset "${!QUILT_@}"
-export LC_ALL=C QUILT_PATCHES=${QUEUE:-$ROOT/patches}
+QUILT_PATCHES=$(realpath -ms -- "${QUEUE:-$ROOT/patches}")
+export LC_ALL=C QUILT_PATCHES
 export QUILTRC=$ROOT/scripts/quiltrc
 
 say()  { printf '%s: %s\n' "${0##*/}" "$*"; }

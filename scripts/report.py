@@ -45,9 +45,7 @@ def read_stages(file: Path) -> list[tuple[str, float]]:
 
 
 def failed_stages(tests: list[dict], names: list[str]) -> list[dict]:
-    """A failure for each stage that ended badly without any test of the run saying why."""
-    if not names:
-        return []
+    """A failure for each stage that ended badly: its tests may say why, or it may have had no chance to say anything."""
     explained = any(test["status"] == "fail" for test in tests)
     return [{"id": f"stage/{name}", "status": "fail", "seconds": 0,
              "reason": "the stage ended with an error" + (" (see the failures above)" if explained else "")} for name in names]
@@ -59,7 +57,9 @@ def write_junit(tests: list[dict], file: Path) -> None:
     suites: dict[str, ET.Element] = {}
     for test in tests:
         part, _, name = test["id"].partition("/")
-        suite = suites.setdefault(part, ET.SubElement(root, "testsuite", name=part))
+        if part not in suites:
+            suites[part] = ET.SubElement(root, "testsuite", name=part)
+        suite = suites[part]
         case = ET.SubElement(suite, "testcase", classname=part, name=name, time=f"{test.get('seconds') or 0:.3f}")
         if test["status"] != "pass":
             tag = "failure" if test["status"] == "fail" else "skipped"
@@ -78,7 +78,7 @@ def main() -> int:
         tests = read_parts(args.results / "parts")
         stages = read_stages(args.results / "stages")
         limit = float(args.limits.read_text().splitlines()[-1])
-    except (OSError, ValueError, AttributeError) as error:
+    except (OSError, ValueError, AttributeError, IndexError) as error:
         print(f"report.py: error: unreadable results: {error}", file=sys.stderr)
         return 2
     tests += failed_stages(tests, args.failed_stage)

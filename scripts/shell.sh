@@ -3,7 +3,11 @@
 # An interactive shell in a virtual machine that runs build/out/vm on this system's own root file system, copy on write.
 . "$(dirname "$0")/lib.sh"
 
-accel=(--disable-kvm)
-[ "${KVM:-0}" = 1 ] && accel=()
+image=$BUILD/out/vm/arch/x86/boot/bzImage
+[ -f "$image" ] || die "no kernel in $BUILD/out/vm: run make kernel"
+[ -x "$VENV/bin/vng" ] || die "virtme-ng is not installed: run make tools"
+# QEMU 7.2's TCG breaks live text poking when each virtual CPU has a thread of its own
+accel=(--disable-kvm --qemu-opts='-accel tcg,thread=single')
+[ "${KVM:-0}" != 1 ] || accel=()
 say "starting; Ctrl-D ends the virtual machine, what it writes is thrown away"
-exec "$VENV/bin/vng" --run "$BUILD/out/vm/arch/x86/boot/bzImage" "${accel[@]}" --cpus 2 --memory 1G
+exec "$VENV/bin/vng" --run "$image" "${accel[@]}" --cpus 2 --memory 1G

@@ -30,4 +30,7 @@ Linux $(kernel_version "$TREE") with the series stands in $TREE, built in $BUILD
   make help     all targets                        README.md     what the options do, how to apply to another tree
 END
 	;;
+*)
+	die "usage: stage.sh start JOB | run NAME COMMAND... | finish"
+	;;
 esac

@@ -6,10 +6,11 @@ UNDO=$TREE/.cache-footprint.undo	# originals of the touched files while quilt pu
 RECORD=$TREE/.pc/.cache-footprint	# what was pushed: series hash, then the sums of the touched files
 SERIES_FILE=$BUILD/series/${GROUP:-all}
 
-# foreign_queue: whether the tree carries another quilt queue (Debian's, SUSE's, the user's own)
+# foreign_queue: whether the tree carries another quilt queue (Debian's, SUSE's, the user's own). quilt notes where
+# the patches are as it was told, relative to the tree.
 foreign_queue() {
 	if [ -f "$TREE/.pc/.quilt_patches" ]; then
-		[ "$(realpath -m "$(cat "$TREE/.pc/.quilt_patches")")" != "$(realpath -m "$QUILT_PATCHES")" ]
+		[ "$(cd "$TREE" && realpath -m -- "$(cat .pc/.quilt_patches)")" != "$(realpath -m -- "$QUILT_PATCHES")" ]
 	else
 		[ -e "$TREE/patches" ] || { [ -d "$TREE/.pc" ] && [ -s "$TREE/.pc/applied-patches" ]; }
 	fi
@@ -47,6 +48,20 @@ copy_touched() {
 	files=$(touched_files)
 	printf '%s\n' "$files" | while read -r f; do
 		[ ! -e "$1/$f" ] || (cd "$1" && cp --parents -p "$f" "$2")
+	done
+}
+
+# copy_unpatched TO: the touched files as they were before any push that stands on the tree now
+copy_unpatched() {
+	local patch f
+	copy_touched "$TREE" "$1"
+	[ -s "$TREE/.pc/applied-patches" ] || return 0
+	tac "$TREE/.pc/applied-patches" | while read -r patch; do
+		(cd "$TREE/.pc/$patch" && find . -type f ! -name .timestamp) | while read -r f; do
+			mkdir -p "$1/$(dirname "$f")"
+			# An empty backup is quilt's word for a file that was not there
+			if [ -s "$TREE/.pc/$patch/$f" ]; then cp -p "$TREE/.pc/$patch/$f" "$1/$f"; else rm -f "$1/$f"; fi
+		done
 	done
 }
 
@@ -111,5 +126,5 @@ record_applied() {
 # touched_as_recorded: whether no touched file was edited since the push
 touched_as_recorded() {
 	[ -f "$RECORD" ] || return 1
-	sed -n 's/^sum //p' "$RECORD" | (cd "$TREE" && sha256sum --check --quiet --status)
+	sed -n 's/^sum //p' "$RECORD" | (cd "$TREE" && sha256sum --check --quiet --status 2>/dev/null)
 }

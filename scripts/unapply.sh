@@ -7,7 +7,7 @@
 . "$ROOT/scripts/tree.sh"
 
 kernel_version "$TREE" >/dev/null || die "$TREE is not a Linux source tree"
-[ "${APPLY_HOLDS_LOCK:-0}" = 1 ] || { mkdir -p "$BUILD"; }
+[ "${APPLY_HOLDS_LOCK:-0}" = 1 ] || take_lock apply
 recover
 foreign_queue && die "$TREE has a patch queue of its own; this series is not on it"
 if [ -z "$(applied_patches)" ]; then
@@ -20,6 +20,6 @@ else
 	pop=(-a)
 fi
 output=$(cd "$TREE" && quilt pop "${pop[@]}" 2>&1) ||
-	die "$TREE has edits that are in no patch ($(printf '%s\n' "$output" | grep -oE 'Patch [^ ]+ does not remove cleanly|File [^ ]+ .*' | head -1)): quilt refresh keeps them, FORCE=1 discards them"
+	die "$TREE has edits that are in no patch ($(printf '%s\n' "$output" | grep -oE 'Patch [^ ]+ does not remove cleanly|File [^ ]+ .*' | head -1)): quilt refresh keeps them, FORCE=1 discards them; $(wc -l < "$TREE/.pc/applied-patches") patches are still on it"
 rm -rf "$TREE/.pc"
 say "the series is off $TREE"

@@ -135,7 +135,7 @@ def test_robust_build_interrupted() -> None:
     """On the kernel of this run: some objects go, the build is interrupted, the next one is whole and the one after is idle."""
     out = BUILD / "out/vm"
     image = out / "arch/x86/boot/bzImage"
-    variables = {"BUILD": BUILD}
+    variables = {"BUILD": BUILD, "CF_TREE": os.environ.get("CF_TREE", BUILD / "linux")}
     assert image.exists(), "no kernel: run make kernel"
     before = image.read_bytes()
     for directory in ("fs", "kernel", "mm"):
@@ -300,3 +300,58 @@ def test_robust_new_changelog_keeps_times(mini: dict) -> None:
     must_pass(run("apply.sh", mini["work"], **variables))
     changed = [path.name for path in times if path.stat().st_mtime != times[path]]
     assert changed == ["new3.c"], changed
+
+
+def quilt(tree: Path, patches: str, *args: str) -> None:
+    """Plain quilt in `tree`, as a user without our scripts would call it."""
+    env = {key: value for key, value in os.environ.items() if not key.startswith("QUILT")}
+    subprocess.run(["quilt", *args], cwd=tree, env=env | {"QUILT_PATCHES": patches}, check=True, capture_output=True)
+
+
+def test_robust_foreign_queue_pushed(mini: dict) -> None:
+    """A tree on which another project's patches stand, with quilt's default directory: never popped, never pushed on."""
+    shutil.copytree(mini["queue"], mini["tree"] / "patches")
+    quilt(mini["tree"], "patches", "push", "-a")
+    before = Fingerprint.of(mini["tree"])
+    for name in ("apply.sh", "unapply.sh"):
+        must_fail(run(name, mini["work"], KDIR=mini["tree"], PIN=mini["pin"], FORCE=1), "queue of its own")
+    assert Fingerprint.of(mini["tree"]) == before
+
+
+def test_robust_after_plain_quilt(mini: dict) -> None:
+    """What plain quilt has pushed of this series is known for ours: apply begins anew, unapply takes it off."""
+    before = Fingerprint.of(mini["tree"])
+    variables = {"KDIR": mini["tree"], "QUEUE": mini["queue"], "PIN": mini["pin"]}
+    quilt(mini["tree"], str(mini["queue"]), "push", "-a")
+    must_pass(run("apply.sh", mini["work"], **variables))
+    must_pass(run("unapply.sh", mini["work"], **variables))
+    assert Fingerprint.of(mini["tree"]) == before
+
+
+def test_robust_changed_series_does_not_fit(mini: dict) -> None:
+    """The series on the tree stays when the changed one does not apply."""
+    variables = {"KDIR": mini["tree"], "QUEUE": mini["queue"], "PIN": mini["pin"]}
+    must_pass(run("apply.sh", mini["work"], **variables))
+    before = Fingerprint.of(mini["tree"])
+    patch = mini["queue"] / "lib-change-file-9.patch"
+    patch.write_text(patch.read_text().replace("-int value_0_9;", "-int nowhere_to_be_found;"))
+    must_fail(run("apply.sh", mini["work"], **variables), "lib-change-file-9.patch", "as it was")
+    assert Fingerprint.of(mini["tree"]) == before
+
+
+def test_robust_relative_names(mini: dict, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(mini["work"])
+    must_pass(run("apply.sh", Path("."), KDIR=mini["tree"].name, QUEUE="queue", PIN=mini["pin"]))
+    assert pushed(mini["tree"], 16)
+
+
+def test_robust_unknown_group(mini: dict) -> None:
+    must_fail(run("apply.sh", mini["work"], KDIR=mini["tree"], QUEUE=mini["queue"], PIN=mini["pin"], GROUP="nonsense"),
+              "no group 'nonsense'", "preparations")
+
+
+def test_robust_clean_leaves_others_alone(tmp_path: Path) -> None:
+    (tmp_path / "build").mkdir()
+    (tmp_path / "build/precious").write_text("not ours\n")
+    must_fail(run("clean.sh", tmp_path, "all"), "left alone")
+    assert (tmp_path / "build/precious").exists()
