@@ -9,5 +9,7 @@ image=$BUILD/out/vm/arch/x86/boot/bzImage
 # QEMU 7.2's TCG breaks live text poking when each virtual CPU has a thread of its own
 accel=(--disable-kvm --qemu-opts='-accel tcg,thread=single')
 [ "${KVM:-0}" != 1 ] || accel=()
+# vng calls virtme-run by name
+export PATH=$VENV/bin:$PATH
 say "starting; Ctrl-D ends the virtual machine, what it writes is thrown away"
 exec "$VENV/bin/vng" --run "$image" "${accel[@]}" --cpus 2 --memory 1G
