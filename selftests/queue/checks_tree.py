@@ -133,6 +133,9 @@ def check_get_maintainer(
 ) -> list[str]:
     """get_maintainer.pl finds someone, besides the lists that get everything.
 
+    Files that MAINTAINERS gives to nobody (include/linux/uaccess.h is one)
+    need a Cc: in the patch.
+
     Args: the queue, the kernel tree, the touched files after the series (for
     MAINTAINERS), a cache of results.
     """
@@ -149,6 +152,8 @@ def check_get_maintainer(
         status, output = cached_run(words, patch, kernel, known, cache)
         people = [line for line in output.splitlines() if "@" in line]
         if status == 0 and any(not NOBODY.search(line) for line in people):
+            return []
+        if re.search(r"^Cc: .+ <\S+@\S+>$", patch.body, re.M):
             return []
         return [f"{patch.name}: get_maintainer finds nobody"]
 

@@ -118,6 +118,8 @@ def test_selftest_get_maintainer(builder: Builder, kernel: Path) -> None:
     builder.edit("nowhere: Count", {"nowhere/at/all.txt": "1\n"})
     (finding,) = checks.check_get_maintainer(builder.write(), kernel, builder.base)
     assert finding.startswith("nowhere-count.patch: ")
+    builder.edit("nowhere: Count on", {"nowhere/at/all.txt": "2\n"}, body="Count on.\n\nCc: A Person <person@example.org>")
+    assert checks.check_get_maintainer(builder.write(), kernel, builder.base) == [finding]
 
 
 @pytest.mark.static
