@@ -4,11 +4,11 @@
 #   CF_ROOT=dir     the queue (default: this repository)
 #   CF_BUILD=dir    where to build (default CF_ROOT/build)
 #   KDIR=tree       the base tree, pushed or not (default CF_BUILD/linux); it stays as it is
-#   CC=compiler     default gcc, through ccache when there is one
+#   CC=, LLVM=      the compiler, as for scripts/kernel.sh
 #   JOBS=number     objects compared at a time (default: all processors)
 # Both states are built in one place, CF_BUILD/out/identity, from one source path, CF_BUILD/identity/linux, with one time
 # stamp and with __LINE__ fixed: neither paths nor the lines that a hunk moves reach the objects.
-# Exit status: 0 no difference, 1 differences or a failed build, 2 nothing could be compared.
+# Exit status: 0 no difference (or no gated patch to compare), 1 differences or a failed build, 2 nothing was comparable.
 CF_ROOT=${CF_ROOT:-$(cd "$(dirname "$0")/.." && pwd)}
 BUILD=${CF_BUILD:-${BUILD:-$CF_ROOT/build}}
 QUEUE=${QUEUE:-$CF_ROOT/patches}
@@ -30,9 +30,6 @@ patches_of() {
 		gated == (want == "gated") { print $1 }' "$QUILT_PATCHES/series"
 }
 
-# touched FILE...: the paths that the patches FILE... touch
-touched() { sed -n -E 's,^(---|\+\+\+) [ab]/([^\t ]+).*,\2,p' "$@"; }
-
 # fix_lines: a header that gives __LINE__ one value. gcc warns of the same on its command line, and no option stops that.
 fix_lines() {
 	printf '%s\n' '#pragma GCC system_header' '#undef __LINE__' '#define __LINE__ 1' > "$WORK/line.h"
@@ -52,7 +49,7 @@ own_copy() {
 	(cd "$SOURCE" && find . -mindepth 1 -maxdepth 1 ! -name .pc -exec cp "$how" -t "$TREE" {} +)
 	[ ! -d "$SOURCE/.pc" ] || cp -a "$SOURCE/.pc" "$TREE/.pc"
 	{
-		touched "${patch_files[@]}"
+		patch_paths "${patch_files[@]}"
 		[ ! -d "$TREE/.pc" ] || (cd "$TREE/.pc" && find . -mindepth 2 -type f -printf '%P\n' | cut -d/ -f2-)
 	} | sort -u | while read -r file; do
 		[ ! -f "$TREE/$file" ] || cp -p --remove-destination "$SOURCE/$file" "$TREE/$file"
@@ -100,9 +97,6 @@ mkdir -p "$WORK"
 export CF_ROOT BUILD CF_BUILD=$BUILD CF_TREE=$TREE
 export KBUILD_BUILD_TIMESTAMP='Thu Jan  1 00:00:00 UTC 1970' KBUILD_BUILD_USER=identity KBUILD_BUILD_HOST=identity
 export KBUILD_BUILD_VERSION=1 SOURCE_DATE_EPOCH=0
-if [ -z "${CC:-}" ] && command -v ccache >/dev/null 2>&1; then
-	export CC='ccache gcc'
-fi
 fix_lines
 
 own_copy

@@ -45,6 +45,9 @@ list_series() {
 		want == "" || g == "preparations" || g == want { print $1 }' "$series"
 }
 
+# patch_paths FILE...: the paths that these patches touch, each perhaps more than once
+patch_paths() { sed -n -E 's,^(---|\+\+\+) [ab]/([^\t ]+).*,\2,p' "$@"; }
+
 # series_hash: one hash over the order of the series and the text of every patch
 series_hash() {
 	local p

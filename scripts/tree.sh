@@ -7,9 +7,12 @@ RECORD=$TREE/.pc/.cache-footprint	# what was pushed: series hash, then the sums 
 SERIES_FILE=$BUILD/series/${GROUP:-all}
 
 # foreign_queue: whether the tree carries another quilt queue (Debian's, SUSE's, the user's own). quilt notes where
-# the patches are as it was told, relative to the tree.
+# the patches are as it was told, relative to the tree. A tree with our record stays ours when the repository moved.
 foreign_queue() {
-	if [ -f "$TREE/.pc/.quilt_patches" ]; then
+	if [ -f "$RECORD" ]; then
+		printf '%s\n' "$QUILT_PATCHES" > "$TREE/.pc/.quilt_patches"
+		return 1
+	elif [ -f "$TREE/.pc/.quilt_patches" ]; then
 		[ "$(cd "$TREE" && realpath -m -- "$(cat .pc/.quilt_patches)")" != "$(realpath -m -- "$QUILT_PATCHES")" ]
 	else
 		[ -e "$TREE/patches" ] || { [ -d "$TREE/.pc" ] && [ -s "$TREE/.pc/applied-patches" ]; }
@@ -38,7 +41,7 @@ touched_files() {
 	local p
 	while read -r p; do
 		[ -f "$QUILT_PATCHES/$p" ] || die "series names $p, but there is no such file in $QUILT_PATCHES"
-		sed -n -E 's,^(---|\+\+\+) [ab]/([^\t ]+).*,\2,p' "$QUILT_PATCHES/$p"
+		patch_paths "$QUILT_PATCHES/$p"
 	done < "$SERIES_FILE" | sort -u
 }
 

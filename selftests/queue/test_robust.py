@@ -355,3 +355,14 @@ def test_robust_clean_leaves_others_alone(tmp_path: Path) -> None:
     (tmp_path / "build/precious").write_text("not ours\n")
     must_fail(run("clean.sh", tmp_path, "all"), "left alone")
     assert (tmp_path / "build/precious").exists()
+
+
+def test_robust_moved_repository(mini: dict) -> None:
+    """The series is taken off a tree, and pushed again, from where the patches are now."""
+    before = Fingerprint.of(mini["tree"])
+    must_pass(run("apply.sh", mini["work"], KDIR=mini["tree"], QUEUE=mini["queue"], PIN=mini["pin"]))
+    moved = mini["queue"].rename(mini["work"] / "moved")
+    variables = {"KDIR": mini["tree"], "QUEUE": moved, "PIN": mini["pin"]}
+    assert "already" in must_pass(run("apply.sh", mini["work"], **variables))
+    must_pass(run("unapply.sh", mini["work"], **variables))
+    assert Fingerprint.of(mini["tree"]) == before
