@@ -49,13 +49,15 @@ fi
 write_series "$GROUP"
 scratch=$(mktemp -d "$BUILD/.rehearsal.XXXXXX")
 trap 'rm -rf "$scratch"' EXIT
-rehearse "$scratch"
+[ ! -s "$SERIES_FILE" ] || rehearse "$scratch"
 rm -rf "$scratch"
 trap - EXIT
 before=
+state="as it was"
 if [ -n "$(applied_patches)" ]; then
 	before=$(sed -n 's/^sum [0-9a-f]* *//p' "$RECORD" 2>/dev/null | times) || before=
 	APPLY_HOLDS_LOCK=1 "$ROOT/scripts/unapply.sh"
+	state="without the series"
 fi
 if [ ! -s "$SERIES_FILE" ]; then
 	say "the series has no patches${GROUP:+ in group $GROUP}; nothing to do"
@@ -63,7 +65,7 @@ if [ ! -s "$SERIES_FILE" ]; then
 fi
 
 save_originals
-trap 'trap "" INT TERM; roll_back; warn "stopped; $TREE is as it was"' EXIT
+trap 'trap "" INT TERM; roll_back; warn "stopped; $TREE is $state"' EXIT
 trap 'exit 130' INT TERM
 (cd "$TREE" && quilt_push) > "$BUILD/push.log" 2>&1 || die "quilt push failed: $(tail -1 "$BUILD/push.log")"
 keep_times <<< "$before"

@@ -118,11 +118,8 @@ def touched_objects(patch: Patch) -> list[str]:
 def step_keys(queue: Queue, sources: Sources, config: str) -> list[str]:
     """Return one cache key per patch: everything its result depends on."""
     state = hashlib.sha256(f"{VERSION} {HEADER_OBJECTS} {checker()} {config}".encode())
-    for path in [*queue.paths, "Makefile"]:
-        original = sources.original(path)
-        # Touched files that the prefix does not reach must not change its key.
-        if original and path == "Makefile":
-            state.update(original.read_bytes())
+    makefile = sources.original("Makefile")
+    state.update(makefile.read_bytes() if makefile else b"none")
     keys: list[str] = []
     for patch in queue.patches:
         for diff in patch.files:

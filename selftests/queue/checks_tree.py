@@ -267,12 +267,6 @@ def lost_lines(fragment: str, config: str) -> list[str]:
     return lost
 
 
-def make_words(text: str) -> list[str]:
-    """Return the make variables of a fragment's `# make: LLVM=-19` line."""
-    match = re.search(r"^# make: (.*)$", text, re.M)
-    return match[1].split() if match else []
-
-
 def check_config_fragments(configs: Path, kernel: Path, scratch: Path) -> list[str]:
     """Each line of each fragment survives tinyconfig + vm.config + olddefconfig.
 
@@ -286,7 +280,7 @@ def check_config_fragments(configs: Path, kernel: Path, scratch: Path) -> list[s
         out = scratch / fragment.stem
         out.mkdir(parents=True)
         text = fragment.read_text()
-        make = ["make", "-s", "-C", kernel, f"O={out}", *make_words(text)]
+        make = ["make", "-s", "-C", kernel, f"O={out}"]
         done = run([*make, "tinyconfig"])
         if done.returncode:
             return [f"{fragment.name}: tinyconfig: {last_lines(done.stdout)}"]

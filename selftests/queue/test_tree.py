@@ -157,7 +157,6 @@ def test_selftest_config_lines() -> None:
     none(checks.lost_lines(fragment, 'CONFIG_A=y\nCONFIG_C="x"\n# CONFIG_B is not set\n'))
     lost = checks.lost_lines(fragment, "CONFIG_A=m\nCONFIG_B=y\nCONFIG_D=y\n")
     assert lost == ["CONFIG_A=y", "# CONFIG_B is not set", 'CONFIG_C="x"', "CONFIG_D=n"]
-    assert checks.make_words("# make: LLVM=-19 W=1\nCONFIG_A=y\n") == ["LLVM=-19", "W=1"]
 
 
 @pytest.mark.slow
