@@ -6,6 +6,7 @@ MAKEFLAGS += --no-print-directory
 
 override BUILD := $(or $(BUILD),$(CURDIR)/build)
 export BUILD CACHE PIN QUEUE KDIR GROUP FORCE LINUX_TARBALL LINUX_SHA256 KERNEL_MIRROR INSTALL KVM JOBS LLVM HOSTCC KBUILD_BUILD_TIMESTAMP
+export WORKLOAD SET GEOMETRY BOUND RESULT KERNEL APPEND RANGE TOP A B
 ifneq ($(origin CC),default)
 export CC
 endif
@@ -15,7 +16,7 @@ $(foreach v,CACHE PIN QUEUE KDIR GROUP FORCE LINUX_TARBALL LINUX_SHA256 KERNEL_M
 
 stage = scripts/stage.sh
 
-.PHONY: all help preflight tools base apply unapply kernel kselftests boot shell menuconfig lint check identity test \
+.PHONY: all help preflight tools base apply unapply kernel kselftests boot shell menuconfig lint check model model-compare identity test \
 	export branch clean distclean
 
 all: ## Tools, base kernel, push the series, build it with every option on, boot it once
@@ -56,6 +57,10 @@ lint: tools ## The fast checks of patches and scripts, no kernel build
 	@scripts/pytest.sh lint -m static selftests/queue
 check: kernel ## All checks of the queue: applies everywhere, each step builds without new warnings
 	@scripts/pytest.sh queue selftests/queue
+model: kernel ## Count cache misses in the booted kernel: WORKLOAD=ring [SET= GEOMETRY= BOUND=1 RESULT= KERNEL=O-directory]
+	+@scripts/model.sh run
+model-compare: ## Two results of it side by side: A= B=
+	@scripts/model.sh compare
 identity: apply ## With every option off, the gated patches change no instruction
 	+@scripts/identity.sh
 test: ## Everything that must hold; closes with 'N passed, N failed, N skipped'

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
-# kernel.sh NAME FRAGMENT...: configures and builds a bzImage into build/out/NAME from the tree (CF_TREE=, default
+# kernel.sh NAME FRAGMENT...: configures and builds a bzImage and the modules into build/out/NAME from the tree (CF_TREE=, default
 # build/linux): tinyconfig plus configs/FRAGMENT.config, in that order. NAME/.config is written anew only when the
 # fragments changed, so that `make menuconfig` lasts. Runs kbuild each time: it knows best what is out of date.
 # Honours CC, HOSTCC, LLVM, KBUILD_BUILD_TIMESTAMP and -j; ccache is used when CC is not set.
-# TARGETS= names other make targets than bzImage.
+# TARGETS= names other make targets than these.
 . "$(dirname "$0")/lib.sh"
 
 [ $# -ge 2 ] || die "usage: kernel.sh NAME FRAGMENT..."
@@ -77,7 +77,7 @@ if [ "${TARGETS:-}" = menuconfig ]; then
 fi
 start=$SECONDS
 # One line for each 200 compiled files on a pipe, kbuild's own output in the log
-read -ra targets <<< "${TARGETS:-bzImage}"
+read -ra targets <<< "${TARGETS:-bzImage modules}"
 if ! make "${flags[@]}" "${targets[@]}" > >(tee "$out/build.log" |
 	awk -v name="$name" '/^  (CC|AS|LD)/ {n++} n && n % 200 == 0 && n != last {print "  " name ": " n " files built"; last = n; fflush()}') 2> "$out/build.err"; then
 	grep -E 'error|Error|No space' "$out/build.err" | head -5 >&2 || true

@@ -39,6 +39,8 @@ run lint scripts/pytest.sh lint -m static selftests/queue
 must kernel scripts/kernel.sh vm vm all-on
 must kselftests scripts/kselftests.sh
 run boots scripts/boots.sh
+run model_build scripts/model.sh build
+run model scripts/pytest.sh model selftests/cachemodel
 run user scripts/pytest.sh user selftests/usercopy
 run runner scripts/pytest.sh runner selftests/vm selftests/identity
 run queue scripts/pytest.sh queue -m "not static and not robust" selftests/queue

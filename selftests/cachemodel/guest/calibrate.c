@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Calibration: the patterns of the module, in the kernel, and one of loads in
+ * user space, where the timer may interrupt: it is tried a few times.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "guest.h"
+
+#define USER_LABEL	60
+#define USER_BYTES	(16 << 10)
+
+/* The last of them, or one that the timer did not interrupt, is to be exact */
+__attribute__((noinline)) void user_walk(const char *start, const char *end)
+{
+	cachemodel_begin(USER_LABEL);
+	for (; start != end; start += 64)
+		asm volatile("testb %%al, (%0)" : : "r" (start) : "memory", "cc");
+	cachemodel_end(USER_LABEL);
+}
+
+void calibrate(void)
+{
+	char *buffer = aligned_alloc(PAGE, USER_BYTES);
+
+	if (!buffer)
+		fail("no memory");
+	memset(buffer, 1, USER_BYTES);
+	write_file("/proc/sys/kernel/printk", "7");	/* the module tells its labels */
+	tell("progress patterns");
+	load("calibrate");
+	tell("label %d user", USER_LABEL);
+	usleep(1000);	/* wakes up just after a timer interrupt */
+	cachemodel_clear();
+	user_walk(buffer, buffer + USER_BYTES);
+	tell_buffer(buffer, USER_BYTES);
+	tell_tasks();
+	done();
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What the workloads of the guest share. See init.c. */
+#ifndef CACHEMODEL_GUEST_H
+#define CACHEMODEL_GUEST_H
+
+#include "../tags.h"
+
+#define PAGE	4096
+
+/* Print a line for the runner on the console: "cachemodel: " and this */
+void tell(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Tell of an error, with errno's text if there is one, and end the machine */
+void fail(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
+
+/* End the machine: the workload is done */
+void done(void) __attribute__((noreturn));
+
+/* A whole number of the kernel command line, fails if it is not in the bounds */
+long number(const char *name, long least, long most, long unset);
+
+/* A word of the kernel command line */
+const char *word(const char *name, const char *unset);
+
+void pin(int cpu);
+void write_file(const char *path, const char *text);
+
+/* Load /NAME.ko */
+void load(const char *name);
+
+/* Tell the kinds of all task_structs and kernel stacks (module kinds) */
+void tell_tasks(void);
+
+/* Tell that the cached pages of a file are page cache */
+void tell_file(const char *path);
+
+/* Tell that memory is the workload's own buffer */
+void tell_buffer(const void *start, unsigned long size);
+
+/* The workloads: each ends with done() */
+void calibrate(void) __attribute__((noreturn));
+void ring(void) __attribute__((noreturn));
+void writers(void) __attribute__((noreturn));
+
+#endif

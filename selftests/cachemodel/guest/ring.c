@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A ring of processes on one CPU that pass a token on through pipes: each pass
+ * is one context switch. Words: tasks= (how many), rounds= (that are counted),
+ * warm= (before them).
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "guest.h"
+
+#define RING_LABEL	1
+#define MAX_TASKS	4096
+
+static int pipes[MAX_TASKS][2];
+
+static void pass_on(long from, long to)
+{
+	char token;
+
+	if (read(pipes[from][0], &token, 1) != 1 ||
+	    write(pipes[to][1], &token, 1) != 1)
+		fail("the token is lost at task %ld", to);
+}
+
+/* Task 0: starts the token, counts the rounds; the others are in the ring */
+static void lead(long tasks, long rounds)
+{
+	while (rounds--) {
+		if (write(pipes[1 % tasks][1], "t", 1) != 1)
+			fail("write of the token");
+		char token;
+
+		if (read(pipes[0][0], &token, 1) != 1)
+			fail("read of the token");
+	}
+}
+
+void ring(void)
+{
+	long tasks = number("tasks", 2, MAX_TASKS, 64);
+	long rounds = number("rounds", 1, 1000000, 50);
+	long warm = number("warm", 1, 1000000, 5);
+
+	pin(0);
+	tell("label %d ring", RING_LABEL);
+	for (long task = 0; task < tasks; task++) {
+		if (pipe(pipes[task]))
+			fail("pipe %ld of %ld", task, tasks);
+	}
+	for (long task = 1; task < tasks; task++) {
+		pid_t child = fork();
+
+		if (child < 0)
+			fail("fork %ld of %ld", task, tasks);
+		while (!child)
+			pass_on(task, (task + 1) % tasks);
+	}
+	tell("progress ring of %ld tasks, %ld rounds", tasks, rounds);
+	lead(tasks, warm);
+	cachemodel_begin_all(RING_LABEL);
+	lead(tasks, rounds);
+	cachemodel_end_all(RING_LABEL);
+	/* All other tasks sleep in read(): none has left its loop */
+	tell_tasks();
+	done();
+}

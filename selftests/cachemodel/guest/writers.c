@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Writers that each fill a new file of their own, record after record, at the
+ * same time: the shape of iozone -i 0 -t 4. Nothing is written to the device
+ * meanwhile. Words: writers=, record= (bytes), file_kib= (of each file),
+ * fs=ext4|tmpfs.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "guest.h"
+
+#define WRITERS_LABEL	1
+#define BLOCK		4096
+
+/* /disk is the file system that is to be on the RAM disk: number, block, ... */
+static void make_disk(void)
+{
+	int disk = open("/dev/ram0", O_WRONLY);
+	FILE *file = fopen("/disk", "r");
+	unsigned long block;
+	char data[BLOCK];
+
+	if (disk < 0 || !file)
+		fail("the RAM disk");
+	while (fread(&block, sizeof(block), 1, file) == 1) {
+		if (fread(data, BLOCK, 1, file) != 1 ||
+		    pwrite(disk, data, BLOCK, block * BLOCK) != BLOCK)
+			fail("block %lu of the RAM disk", block);
+	}
+	if (fsync(disk) || close(disk))
+		fail("the RAM disk");
+	fclose(file);
+}
+
+static void mount_fs(const char *fs)
+{
+	mkdir("/mnt", 0755);
+	if (!strcmp(fs, "ext4"))
+		make_disk();
+	else if (strcmp(fs, "tmpfs"))
+		fail("fs=%s: ext4 or tmpfs is wanted", fs);
+	/* ext4 would go on making its inode tables while it is counted */
+	if (mount("/dev/ram0", "/mnt", fs, 0, strcmp(fs, "ext4") ? "" : "noinit_itable"))
+		fail("mount of %s", fs);
+	/* No writeback while it is counted */
+	write_file("/proc/sys/vm/dirty_background_ratio", "90");
+	write_file("/proc/sys/vm/dirty_ratio", "95");
+	write_file("/proc/sys/vm/dirty_writeback_centisecs", "0");
+}
+
+static void name_of(char *path, size_t size, long writer)
+{
+	snprintf(path, size, "/mnt/file%ld", writer);
+}
+
+static void write_records(int fd, const char *buffer, long record, long bytes)
+{
+	for (long done = 0; done < bytes; done += record) {
+		cachemodel_unit(WRITERS_LABEL);
+		if (write(fd, buffer, record) != record)
+			fail("write of %ld bytes at %ld", record, done);
+	}
+}
+
+/* Waits for a byte from start, writes, says so to ready, and stays */
+static void writer(long number, const char *buffer, long record, long bytes,
+		   int start, int ready)
+{
+	char path[32], byte;
+	int fd;
+
+	name_of(path, sizeof(path), number);
+	pin(number % sysconf(_SC_NPROCESSORS_ONLN));
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	if (fd < 0)
+		fail("%s", path);
+	if (write(ready, "r", 1) != 1 || read(start, &byte, 1) != 1)
+		fail("writer %ld", number);
+	write_records(fd, buffer, record, bytes);
+	if (write(ready, "d", 1) != 1)
+		fail("writer %ld", number);
+	for (;;)
+		pause();
+}
+
+static void wait_for(int ready, long writers)
+{
+	char byte;
+
+	while (writers--) {
+		if (read(ready, &byte, 1) != 1)
+			fail("a writer is lost");
+	}
+}
+
+void writers(void)
+{
+	long count = number("writers", 1, 64, 4);
+	long record = number("record", 1, 64 << 20, 4096);
+	long bytes = number("file_kib", 1, 1 << 19, 16384) << 10;
+	const char *fs = word("fs", "ext4");
+	int start[2], ready[2];
+	char path[32], *buffer;
+
+	bytes -= bytes % record;
+	if (!bytes)
+		fail("file_kib= is less than one record");
+	tell("label %d writers", WRITERS_LABEL);
+	mount_fs(fs);
+	if (pipe(start) || pipe(ready))
+		fail("pipe");
+	for (long i = 0; i < count; i++) {
+		pid_t child;
+
+		buffer = aligned_alloc(PAGE, (record + PAGE - 1) / PAGE * PAGE);
+		if (!buffer)
+			fail("no memory for a record");
+		memset(buffer, 'a' + i % 26, record);
+		tell_buffer(buffer, record);
+		child = fork();
+		if (child < 0)
+			fail("fork of writer %ld", i);
+		if (!child)
+			writer(i, buffer, record, bytes, start[0], ready[1]);
+	}
+	wait_for(ready[0], count);
+	tell("progress %ld writers of %ld-byte records on %s", count, record, fs);
+	cachemodel_begin_all(WRITERS_LABEL);
+	if (write(start[1], "gggggggggggggggggggggggggggggggggggggggggggggggggggggggggggggggg",
+		  count) != count)
+		fail("start");
+	wait_for(ready[0], count);
+	cachemodel_end_all(WRITERS_LABEL);
+	for (long i = 0; i < count; i++) {
+		name_of(path, sizeof(path), i);
+		tell_file(path);
+	}
+	tell_tasks();
+	done();
+}

@@ -1,0 +1,267 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Counts the cache misses of a workload in the booted kernel, by a model.
+
+  model.py run WORKLOAD    boot, run it, write RESULTS/NAME.json and NAME.txt
+  model.py compare A B     two results (files, or names in RESULTS) side by side
+  model.py list            the workloads, with their settings
+
+The kernel runs under QEMU's TCG, each access goes through the modelled caches
+(plugin/), and the same run gives the same counts to the last one.
+
+Exit status: 0 done, 1 the run failed, 2 usage, 130 interrupted.
+"""
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import re
+import shlex
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import tables
+from emulator import Emulator, EmulatorError, run
+from image import ImageError, make_initramfs
+from result import (ResultError, check_console, label_results, module_symbols)
+from symbols import SymbolError, Symbols
+from workloads import GEOMETRY, WORKLOADS, Workload
+
+FAILURES = (EmulatorError, ImageError, ResultError, SymbolError, OSError)
+
+
+def pairs(words: list[str], known: dict[str, str], what: str) -> dict[str, str]:
+    """Return the known settings with NAME=VALUE words put over them.
+
+    Raises ValueError for a name that is not known, or a word that is no pair.
+    """
+    settings = dict(known)
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not equals or name not in known:
+            raise ValueError(f"{what} {word}: known are "
+                             + (" ".join(f"{n}={v}" for n, v in known.items()) or "none"))
+        if not re.fullmatch(r"[\w.:-]+", value):
+            raise ValueError(f"{what} {word}: not a value")
+        settings[name] = value
+    return settings
+
+
+class Model:
+    """The built parts and one kernel. built: directory of the plugins, the
+    program and the modules; kernel: O= directory.
+    """
+
+    def __init__(self, built: Path, kernel: Path, emulator: Emulator,
+                 memory: str = "1G", limit: float = 600) -> None:
+        self.built, self.kernel = built.resolve(), kernel.resolve()
+        self.emulator, self.memory, self.limit = emulator, memory, limit
+        self.plugin = self.built / f"plugin-api{emulator.check()}.so"
+        self.modules = self.built / f"modules-{self.kernel.name}"
+
+    def release(self) -> str:
+        """Return the kernel's version; raises OSError."""
+        return (self.kernel / "include/config/kernel.release").read_text().strip()
+
+    def arguments(self, raw: Path, geometry: dict[str, str], workload: Workload,
+                  symbols: Symbols, ranges: list[str]) -> str:
+        """Return QEMU's -plugin option."""
+        words = [str(self.plugin), f"out={raw}",
+                 *(f"{name}={value}" for name, value in geometry.items())]
+        if workload.unit_symbol:
+            words.append(f"exec=unit:{symbols.address(workload.unit_symbol):x}")
+        for label, function in enumerate(ranges, 32):
+            words.append(f"range={label}:{symbols.address(function):x}:"
+                         f"{symbols.end(function):x}")
+        return ",".join(word.replace(",", ",,") for word in words)
+
+    def count(self, workload: Workload, name: str, words: dict[str, str],
+              geometry: dict[str, str], append: list[str], ranges: list[str],
+              raw: Path, console: Path) -> tuple[dict[str, Any], float]:
+        """Boot once; return what the plugin wrote, named, and the seconds.
+
+        raw, console: files that stay. Raises one of FAILURES.
+        """
+        program = self.built / "init"
+        symbols = Symbols(self.kernel / "System.map", program)
+        for old in (raw, console):
+            old.unlink(missing_ok=True)
+        with tempfile.TemporaryDirectory() as directory:
+            initramfs = Path(directory) / "initramfs"
+            make_initramfs(initramfs, self.kernel, program, self.modules,
+                           workload.disk)
+            command = self.emulator.command(
+                self.kernel / "arch/x86/boot/bzImage", initramfs, console,
+                self.arguments(raw, geometry, workload, symbols, ranges),
+                [*workload.append, f"workload={name}", *append,
+                 *(f"{word}={value}" for word, value in words.items())],
+                workload.cpus, self.memory)
+            start = time.monotonic()
+            seconds = run(command, console, Path(directory) / "log", self.limit,
+                          lambda line: print(
+                              f"model: {name}: {line} "
+                              f"({time.monotonic() - start:.0f} s)", flush=True))
+        lines = console.read_text(errors="replace").replace("\r", "").split("\n")
+        check_console(lines)
+        symbols = Symbols(self.kernel / "System.map", program, module_symbols(lines))
+        counted = json.loads(raw.read_text())
+        for label, function in enumerate(ranges, 32):
+            lines.append(f"cachemodel: label {label} {function}")
+            if str(label) not in counted["labels"]:
+                raise ResultError(f"--range {function}: never executed")
+        counted["labels"] = label_results(counted, lines,
+                                          bool(workload.unit_symbol), symbols)
+        return counted, seconds
+
+
+def run_workload(args: argparse.Namespace) -> int:
+    """Run a workload, and again fully associative if asked; write the result."""
+    workload = WORKLOADS[args.workload]
+    try:
+        words = pairs(args.set, workload.words, "--set")
+        geometry = pairs(args.geometry, {**GEOMETRY, **workload.geometry},
+                         "--geometry")
+    except ValueError as error:
+        print(f"model.py: {error}", file=sys.stderr)
+        return 2
+    args.results.mkdir(parents=True, exist_ok=True)
+    base = (args.results / args.name).resolve()
+    model = Model(args.built, args.kernel,
+                  Emulator(args.qemu, shlex.split(args.qemu_options)),
+                  args.memory, args.time_limit)
+
+    def count(suffix: str, changed: dict[str, str]) -> tuple[dict[str, Any], float]:
+        return model.count(workload, args.workload, words, {**geometry, **changed},
+                           args.append, args.range,
+                           base.with_suffix(f"{suffix}.raw.json"),
+                           base.with_suffix(f"{suffix}.console"))
+    counted, seconds = count("", {})
+    result: dict[str, Any] = {
+        "kind": "modelled", "workload": args.workload, "words": words,
+        "geometry": counted["geometry"],
+        "kernel": {"release": model.release(), "series": args.series,
+                   "append": "".join(f" {word}" for word in args.append)},
+        "qemu": model.emulator.version, "memory": args.memory,
+        "command": args.told or shlex.join(sys.argv),
+        "date": datetime.date.today().isoformat(), "seconds": round(seconds, 1),
+        "accesses_per_second": round(sum(counted["all"][:3]) / seconds),
+        "left_out": counted["left_out"], "labels": counted["labels"]}
+    if args.bound:
+        full = {level: f"{geometry[level].split(':')[0]}:full"
+                for level in ("l1d", "l2", "llc")}
+        bound = count(".full", full)[0]["labels"]
+        result["fully_associative"] = {
+            name: {key: value for key, value in label.items() if key != "functions"}
+            for name, label in bound.items()}
+    base.with_suffix(".json").write_text(json.dumps(result, indent=1) + "\n")
+    text = tables.one(result, args.top)
+    base.with_suffix(".txt").write_text(text)
+    print(text, end="")
+    print(f"model: {seconds:.0f} s, {result['accesses_per_second'] / 1e6:.1f} million "
+          f"accesses a second; {base}.json, {base}.txt")
+    return 0
+
+
+def read_result(name: str, directory: Path) -> dict[str, Any]:
+    """Return a result by its file or its name; raises ResultError."""
+    for path in (Path(name), directory / f"{name}.json"):
+        if path.is_file():
+            try:
+                found = json.loads(path.read_text())
+                if found.get("kind") == "modelled":
+                    return found
+            except (ValueError, AttributeError):
+                pass
+            raise ResultError(f"{path} is no result of the cache model")
+    raise ResultError(f"no result {name} in {directory}")
+
+
+def compare(args: argparse.Namespace) -> int:
+    """Print two results side by side."""
+    left, right = (read_result(name, args.results) for name in (args.a, args.b))
+    if left["workload"] != right["workload"]:
+        raise ResultError(f"{args.a} is of {left['workload']}, {args.b} of "
+                          f"{right['workload']}: not to be compared")
+    print(tables.side_by_side(left, right, args.top), end="")
+    return 0
+
+
+def list_workloads(_: argparse.Namespace) -> int:
+    """Print the workloads."""
+    for name, workload in WORKLOADS.items():
+        settings = " ".join(f"{n}={v}" for n, v in workload.words.items())
+        print(f"{name:10} {workload.about}\n{'':10} settings: {settings or 'none'}")
+    return 0
+
+
+def arguments(argv: list[str] | None) -> argparse.Namespace:
+    """Return the command line's values; exits with 2 when it is wrong."""
+    head, _, rest = (__doc__ or "").partition("\n\n")
+    parser = argparse.ArgumentParser(
+        description=head, epilog=rest,
+        formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    one = commands.add_parser("run", help="boot and count")
+    one.set_defaults(function=run_workload)
+    one.add_argument("workload", choices=WORKLOADS)
+    one.add_argument("--name", help="of the result (default: the workload's)")
+    one.add_argument("--set", action="append", default=[], metavar="NAME=VALUE",
+                     help="a setting of the workload, see list")
+    one.add_argument("--geometry", action="append", default=[],
+                     metavar="l1d|l2|llc=SIZE:WAYS, policy=lru|fifo, nt=evict|keep",
+                     help="of the caches; WAYS may be full")
+    one.add_argument("--bound", action="store_true",
+                     help="again with fully associative caches: what is left "
+                          "when no miss is a conflict")
+    one.add_argument("--range", action="append", default=[], metavar="FUNCTION",
+                     help="a label of its own for a function, callees left out")
+    one.add_argument("--append", action="append", default=[],
+                     help="kernel parameter, may be repeated")
+    one.add_argument("--kernel", type=Path, required=True, help="O= directory")
+    one.add_argument("--built", type=Path, required=True,
+                     help="where scripts/model.sh built the plugin and the guest")
+    one.add_argument("--qemu", default="qemu-system-x86_64")
+    one.add_argument("--qemu-options", default="", help="such as '-L directory'")
+    one.add_argument("--memory", default="1G", help="of the guest, 2G at most")
+    one.add_argument("--time-limit", type=float, default=900, metavar="SECONDS",
+                     help="of one boot (default: 900)")
+    one.add_argument("--series", default="unknown", help="hash of the series")
+    one.add_argument("--told", default="", help="command that the result names")
+    two = commands.add_parser("compare", help="two results side by side")
+    two.set_defaults(function=compare)
+    two.add_argument("a")
+    two.add_argument("b")
+    for command in (one, two):
+        command.add_argument("--results", type=Path, default=Path("build/results/model"),
+                             metavar="DIR", help="default: build/results/model")
+        command.add_argument("--top", type=int, default=10, metavar="N",
+                             help="functions in a table (default: 10)")
+    commands.add_parser("list", help="the workloads").set_defaults(
+        function=list_workloads)
+    args = parser.parse_args(argv)
+    if args.command == "run":
+        args.name = args.name or args.workload
+        if not re.fullmatch(r"[\w.-]+", args.name):
+            parser.error(f"--name {args.name}: letters, digits, _ . and - only")
+    return args
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Do what the command line says; return the exit status."""
+    args = arguments(argv)
+    try:
+        return args.function(args)
+    except FAILURES as error:
+        print(f"model.py: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("model.py: interrupted, QEMU killed", file=sys.stderr)
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

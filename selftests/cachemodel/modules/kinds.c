@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Tells the cache model which pages hold a task_struct or a kernel stack at
+ * the time the module is loaded. For a machine at rest: it takes no reference
+ * on a stack, so no task may exit meanwhile.
+ */
+#include <linux/init_task.h>
+#include <linux/module.h>
+#include <linux/rcupdate.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/task_stack.h>
+#include <linux/slab.h>
+
+#include "tags.h"
+
+static void __init tell_task(struct task_struct *task)
+{
+	unsigned long start = (unsigned long)task, address;
+	size_t size = task == &init_task ? sizeof(*task) : ksize(task);
+	void *stack = task_stack_page(task);
+
+	for (address = start & PAGE_MASK; address < start + size; address += PAGE_SIZE)
+		cachemodel_kind(CACHEMODEL_TASK_STRUCT, max(address, start));
+	if (!stack)
+		return;
+	for (address = 0; address < THREAD_SIZE; address += PAGE_SIZE)
+		cachemodel_kind(CACHEMODEL_KERNEL_STACK, stack + address);
+}
+
+static int __init kinds_init(void)
+{
+	struct task_struct *process, *thread;
+	unsigned int tasks = 0;
+
+	rcu_read_lock();
+	for_each_process_thread(process, thread) {
+		tell_task(thread);
+		tasks++;
+	}
+	rcu_read_unlock();
+	pr_info("cachemodel: kinds of %u tasks told\n", tasks);
+	return 0;
+}
+
+static void __exit kinds_exit(void)
+{
+}
+
+module_init(kinds_init);
+module_exit(kinds_exit);
+MODULE_DESCRIPTION("Tell the cache model where task_structs and kernel stacks are");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * One cache: which lines of memory it holds and which of them are dirty.
+ * A line is a guest physical address divided by LINE_SIZE.
+ */
+#ifndef CACHEMODEL_CACHE_H
+#define CACHEMODEL_CACHE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define LINE_SHIFT	6			/* 64 bytes, as on x86-64 */
+#define LINE_SIZE	(1u << LINE_SHIFT)
+#define RAM_LIMIT	(2ull << 30)		/* bytes of memory looked at */
+#define RAM_LINES	(RAM_LIMIT >> LINE_SHIFT)
+
+struct geometry {
+	uint64_t size;		/* bytes */
+	unsigned int ways;	/* 0: fully associative */
+	bool fifo;		/* the oldest line goes, not the least used */
+};
+
+/* What a cache holds of a line: the line and its dirty bit, or nothing */
+typedef uint32_t entry_t;
+#define NO_ENTRY	UINT32_MAX	/* the entry of no line */
+
+static inline uint32_t entry_line(entry_t entry)
+{
+	return entry >> 1;
+}
+
+static inline bool entry_dirty(entry_t entry)
+{
+	return entry & 1;
+}
+
+struct node {
+	entry_t entry;
+	uint32_t prev, next;
+};
+
+/* cache.c's own, here for cache_use_first() */
+struct cache {
+	bool fifo;
+	/* with sets: ways entries for each, the last one used comes first */
+	unsigned int ways;
+	uint32_t set_mask;
+	entry_t *sets;
+	/* fully associative: node 0 is the head of the list */
+	uint32_t capacity, used;
+	struct node *nodes;
+	uint32_t *place;
+};
+
+/* NULL with a message in *error if the geometry is none */
+struct cache *cache_new(const struct geometry *geometry, const char **error);
+
+/* Look a line up, make it the most recently used one; dirty: make it that */
+bool cache_use(struct cache *cache, uint32_t line, bool dirty);
+
+/* cache_use() for most uses: of the line that was used last in its set */
+static inline bool cache_use_first(struct cache *cache, uint32_t line, bool dirty)
+{
+	entry_t *set = cache->sets + (uint64_t)(line & cache->set_mask) * cache->ways;
+
+	if (!cache->ways || entry_line(*set) != line)
+		return false;
+	*set |= dirty;
+	return true;
+}
+
+/* Put in a line that is not there, return the entry that had to go */
+entry_t cache_insert(struct cache *cache, uint32_t line, bool dirty);
+
+/* Take a line out, return what was there */
+entry_t cache_remove(struct cache *cache, uint32_t line);
+
+/* Set or clear the dirty bit without a use; false if the line is not there */
+bool cache_set_dirty(struct cache *cache, uint32_t line, bool dirty,
+		     bool *was_dirty);
+
+/* Forget everything, dirty lines too */
+void cache_clear(struct cache *cache);
+
+#endif

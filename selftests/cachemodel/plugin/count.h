@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What is counted: for each label, in all and by instruction, by page of
+ * memory (which becomes the kind of data) and by line (the footprint).
+ */
+#ifndef CACHEMODEL_COUNT_H
+#define CACHEMODEL_COUNT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "hierarchy.h"
+
+#define LABELS		64	/* as many as a mask has bits */
+#define KINDS		16
+#define RANGES		16
+#define EXECUTED	16
+#define PAGE_SHIFT_4K	12
+#define RAM_PAGES	(RAM_LIMIT >> PAGE_SHIFT_4K)
+
+/* Accesses by what they were and by how many levels they missed in */
+struct counts {
+	uint64_t n[ACCESSES][LEVELS + 1];
+	uint64_t writebacks;	/* lines written to memory, of any owner */
+};
+
+struct page_misses {
+	uint32_t n[LEVELS];
+};
+
+struct label {
+	uint64_t begun, ended;
+	uint64_t unbalanced;	/* begun twice, or ended when not begun */
+	uint64_t units;
+	uint64_t executed[EXECUTED];
+	struct page_misses *pages;	/* RAM_PAGES of them */
+	uint64_t *touched;		/* RAM_LINES bits */
+};
+
+/* The counts of one instruction while just the labels of mask were begun */
+struct tally {
+	uint64_t mask;
+	struct tally *next;	/* another mask's */
+	struct counts counts;
+};
+
+/*
+ * One instruction; found again when it is translated again. What most accesses
+ * need is in its first 64 bytes: the model lives from few misses of its own.
+ */
+struct site {
+	uint64_t ranges;	/* the labels of the ranges that it is in */
+	bool nt;
+	struct tally now;	/* of the mask that was used last */
+	uint64_t vaddr;
+	struct site *next;
+} __attribute__((aligned(64)));
+
+/* A label that counts the instructions of some addresses, end excluded */
+struct range {
+	unsigned int label;
+	uint64_t start, end;
+};
+
+/* An instruction that is counted each time it is executed */
+struct executed {
+	char name[32];
+	uint64_t vaddr;
+};
+
+struct counter {
+	struct label *labels[LABELS];	/* NULL: never begun */
+	uint64_t io, beyond;		/* accesses left out: device, above 2 GiB */
+	uint8_t *kinds;			/* RAM_PAGES of them */
+	struct range ranges[RANGES];
+	struct executed executed[EXECUTED];
+	int n_ranges, n_executed;
+};
+
+/* All of these end QEMU with a message when there is no memory */
+void counter_init(struct counter *counter);
+struct label *counter_new_label(struct counter *counter, unsigned int number);
+struct site *counter_site(struct counter *counter, uint64_t vaddr, bool nt);
+
+static inline struct label *counter_label(struct counter *counter,
+					  unsigned int number)
+{
+	struct label *label = counter->labels[number];
+
+	return label ? label : counter_new_label(counter, number);
+}
+
+/* Make now the tally of these labels */
+void counter_change(struct site *site, uint64_t mask);
+
+/* Count for the labels of mask which line was touched and where it missed */
+static inline void counter_line(struct counter *counter, uint64_t mask,
+				uint32_t line, unsigned int missed)
+{
+	for (; mask; mask &= mask - 1) {
+		struct label *label = counter_label(counter, __builtin_ctzll(mask));
+
+		label->touched[line / 64] |= 1ull << line % 64;
+		for (unsigned int level = 0; level < missed; level++)
+			label->pages[line >> (PAGE_SHIFT_4K - LINE_SHIFT)].n[level]++;
+	}
+}
+
+/* Count one access to one line for the labels of mask */
+static inline void counter_access(struct counter *counter, uint64_t mask,
+				  struct site *site, uint32_t line,
+				  enum access access, unsigned int missed,
+				  unsigned int writebacks)
+{
+	if (site->now.mask != mask)
+		counter_change(site, mask);
+	site->now.counts.n[access][missed]++;
+	if (writebacks)
+		site->now.counts.writebacks += writebacks;
+	if (mask)
+		counter_line(counter, mask, line, missed);
+}
+
+/* All that was counted, as JSON: the same bytes for the same counts */
+void counter_write(struct counter *counter, const struct machine *machine,
+		   FILE *file);
+
+#endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The caches of a machine: for each CPU an L1D and an L2, one LLC for all,
+ * and memory. Write back, write allocate, neither inclusive nor exclusive;
+ * a store takes the line away from the other CPUs, as MESI does.
+ */
+#ifndef CACHEMODEL_HIERARCHY_H
+#define CACHEMODEL_HIERARCHY_H
+
+#include "cache.h"
+
+enum level { L1D, L2, LLC, LEVELS };
+
+#define MAX_CPUS	8
+
+enum access { LOAD, STORE, STORE_NT, ACCESSES };
+
+struct machine {
+	struct geometry geometry[LEVELS];
+	bool nt_keep;	/* a non-temporal store leaves a line it hits in place */
+	int cpus;
+	struct cache *l1d[MAX_CPUS], *l2[MAX_CPUS], *llc;
+	uint8_t *sharers;	/* for each line the CPUs that may hold it */
+	unsigned int writebacks;	/* to memory, by the access under way */
+};
+
+/* Make the caches; NULL, or a message and in *level which geometry it is about */
+const char *machine_init(struct machine *machine, enum level *level);
+
+/* Empty all caches; nothing is written back */
+void machine_clear(struct machine *machine);
+
+/*
+ * One access to one line that is no hit in L1D of the simplest kind. Returns in
+ * how many levels it missed: 0 for a hit in L1D, LEVELS for one that went to
+ * memory; 0 for a non-temporal store. machine->writebacks is how many dirty
+ * lines went to memory for it.
+ */
+unsigned int machine_access_slow(struct machine *machine, unsigned int cpu,
+				 uint32_t line, enum access access);
+
+/* Any access: nine in ten are to the line used last in its set of L1D */
+static inline unsigned int machine_access(struct machine *machine,
+					  unsigned int cpu, uint32_t line,
+					  enum access access)
+{
+	machine->writebacks = 0;
+	if ((access == LOAD ||
+	     (access == STORE && machine->sharers[line] == 1u << cpu)) &&
+	    cache_use_first(machine->l1d[cpu], line, access == STORE))
+		return 0;
+	return machine_access_slow(machine, cpu, line, access);
+}
+
+#endif

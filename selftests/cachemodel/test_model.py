@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The model in the guest: its counts against arithmetic, and its honesty."""
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Callable
+
+import pytest
+
+import expected
+from result import misses
+
+ResultOf = Callable[[str], tuple[dict[str, Any], Path]]
+COUNTED = ("loads", "stores", "stores_nt", "load_misses", "store_misses",
+           "writebacks")
+
+
+def counted(result: dict[str, Any], name: str) -> dict[str, Any]:
+    """Return the counts of a label."""
+    assert name in result["labels"], f"{name} was not counted"
+    return {key: result["labels"][name][key] for key in COUNTED}
+
+
+def compare(result: dict[str, Any], patterns: dict[str, expected.Expected]) -> None:
+    """Fail unless each pattern's counts are the arithmetic's, exactly."""
+    assert patterns
+    wrong = {name: (counted(result, name), pattern.as_counts())
+             for name, pattern in patterns.items()
+             if counted(result, name) != pattern.as_counts()}
+    assert not wrong, f"counted, and by arithmetic: {wrong}"
+
+
+def chosen(result: dict[str, Any], *starts: str) -> dict[str, expected.Expected]:
+    """Return the expected counts of the patterns whose names begin so."""
+    return {name: pattern
+            for name, pattern in expected.expected(result["geometry"]).items()
+            if name.startswith(starts)}
+
+
+@pytest.fixture(name="calibrate")
+def fixture_calibrate(result_of: ResultOf) -> dict[str, Any]:
+    """The result of the calibration with the geometry that it is made for."""
+    return result_of("calibrate")[0]
+
+
+def test_calibration_stride(calibrate: dict[str, Any]) -> None:
+    """Cold reads miss once for each line, at whatever stride."""
+    compare(calibrate, chosen(calibrate, "stride_"))
+
+
+def test_calibration_capacity(calibrate: dict[str, Any]) -> None:
+    """What fits always hits; one way more, in turn, always misses."""
+    patterns = chosen(calibrate, "capacity_", "over_")
+    compare(calibrate, patterns)
+    for level, name in enumerate(("l1", "l2", "llc")):
+        assert patterns[f"capacity_{name}"].load_misses[level] == 0
+        assert patterns[f"over_{name}"].load_misses[level] == patterns[f"over_{name}"].loads
+
+
+def test_calibration_conflict(calibrate: dict[str, Any]) -> None:
+    """As many lines of one set as it has ways hit; one more and all miss."""
+    patterns = chosen(calibrate, "ways_", "conflict_")
+    compare(calibrate, patterns)
+    for level, name in enumerate(("l1", "l2", "llc")):
+        assert patterns[f"ways_{name}"].load_misses[level] == 0
+        assert patterns[f"conflict_{name}"].load_misses[level] == patterns[f"conflict_{name}"].loads
+
+
+def test_calibration_writeback(calibrate: dict[str, Any]) -> None:
+    """A line that was written goes to memory once, when it is pushed out."""
+    compare(calibrate, chosen(calibrate, "write_"))
+
+
+def test_calibration_nt(calibrate: dict[str, Any]) -> None:
+    """Non-temporal stores bring nothing in and take out what they hit."""
+    compare(calibrate, chosen(calibrate, "nt_"))
+
+
+def test_calibration_split(calibrate: dict[str, Any]) -> None:
+    """An access that crosses a line counts for both."""
+    compare(calibrate, chosen(calibrate, "split"))
+
+
+def test_calibration_sharing(calibrate: dict[str, Any]) -> None:
+    """A store takes the line away from the other CPU."""
+    compare(calibrate, chosen(calibrate, "cpu"))
+
+
+def test_calibration_user(calibrate: dict[str, Any]) -> None:
+    """A region in user space counts no more and no less."""
+    compare(calibrate, chosen(calibrate, "user"))
+
+
+def test_calibration_complete(calibrate: dict[str, Any]) -> None:
+    """Each label of the guest has its arithmetic, and the other way round."""
+    assert set(calibrate["labels"]) == set(expected.expected(calibrate["geometry"]))
+
+
+def test_geometry_direction(result_of: ResultOf, calibrate: dict[str, Any]) -> None:
+    """Twice the size and the ways: other counts, again those of arithmetic."""
+    larger = result_of("calibrate-larger")[0]
+    compare(larger, expected.expected(larger["geometry"]))
+    for level, name in zip(expected.LEVELS, ("l1", "l2", "llc")):
+        for pattern in (f"over_{name}", f"conflict_{name}"):
+            assert misses(calibrate["labels"][pattern], level) > 0
+            assert misses(larger["labels"][pattern], level) == 0
+    with pytest.raises(AssertionError, match="by arithmetic"):
+        compare(calibrate, expected.expected(larger["geometry"]))
+
+
+def test_nt_rule(result_of: ResultOf, calibrate: dict[str, Any]) -> None:
+    """nt=evict takes a line out that is hit, nt=keep leaves it; neither brings
+    one in."""
+    keep = result_of("calibrate-keep")[0]
+    assert (calibrate["geometry"]["nt"], keep["geometry"]["nt"]) == ("evict", "keep")
+    compare(keep, expected.expected(keep["geometry"]))
+    for result in (calibrate, keep):
+        assert misses(result["labels"]["nt_read_back"], "llc") == 256
+    assert misses(calibrate["labels"]["nt_hit_read"], "l1d") == 256
+    assert misses(keep["labels"]["nt_hit_read"], "l1d") == 0
+
+
+def test_fully_assoc_bound(result_of: ResultOf, calibrate: dict[str, Any]) -> None:
+    """Never above the count with sets, and below it where sets conflict."""
+    full = result_of("calibrate-full")[0]
+    compare(full, expected.expected(full["geometry"]))
+    for name, label in calibrate["labels"].items():
+        for level in expected.LEVELS:
+            assert misses(full["labels"][name], level) <= misses(label, level), name
+    for level, name in zip(expected.LEVELS, ("l1", "l2", "llc")):
+        assert misses(full["labels"][f"conflict_{name}"], level) == 0
+
+
+def test_repeat_identical(result_of: ResultOf) -> None:
+    """The same run again gives the same bytes, instruction for instruction."""
+    first, second = (result_of(name)[1].read_bytes() for name in ("ring-1", "ring-2"))
+    assert len(first) > 10000
+    assert first == second
+
+
+def test_symbols(result_of: ResultOf, calibrate: dict[str, Any]) -> None:
+    """Misses are told by function: of the kernel, a module, the program."""
+    def names(result: dict[str, Any], label: str) -> list[str]:
+        return [function["name"] for function in result["labels"][label]["functions"]]
+
+    ring = names(result_of("ring-1")[0], "ring")
+    assert "__switch_to_asm" in ring and "__schedule" in ring
+    assert any(name.endswith("[user]") for name in ring)
+    assert names(calibrate, "user") == ["user_walk [user]"]
+    assert names(calibrate, "stride_8") == ["reads [calibrate]"]
+    assert names(result_of("writers")[0], "rep_movs_alternative") == ["rep_movs_alternative"]
+
+
+def test_kinds(result_of: ResultOf) -> None:
+    """Misses are told by kind of data, and none is lost between the kinds."""
+    for name, kinds in (("ring-1", {"task_struct", "kernel stack", "other"}),
+                        ("writers", {"page cache", "user buffer", "other"})):
+        result = result_of(name)[0]
+        label = result["labels"][result["workload"]]
+        assert kinds <= set(label["kinds"])
+        for level in expected.LEVELS:
+            assert misses(label, level) == sum(
+                kind[level] for kind in label["kinds"].values())
+
+
+def test_ring_switches(result_of: ResultOf) -> None:
+    """A pass of the token is a switch, and each task's stack is seen."""
+    label = result_of("ring-1")[0]["labels"]["ring"]
+    assert label["units"] >= 64 * 20
+    # Top of the stack and frames below it: more than 8 lines for each task
+    assert label["kinds"]["kernel stack"]["lines"] > 8 * 64
+    assert label["kinds"]["task_struct"]["lines"] > 8 * 64
+
+
+def test_writers_page_cache(result_of: ResultOf) -> None:
+    """Each line of the page cache that was written is brought in just once by
+    the copy, and the records are counted."""
+    result = result_of("writers")[0]
+    label, copy = (result["labels"][name] for name in ("writers", "rep_movs_alternative"))
+    lines = 2 * 1024 * 1024 // 64
+    assert label["units"] == 2 * 256
+    assert label["kinds"]["page cache"]["lines"] == lines
+    assert copy["kinds"]["page cache"]["l1d"] == lines
+    assert copy["stores"] >= 2 * 1024 * 1024
+
+
+def test_left_out(result_of: ResultOf) -> None:
+    """What is not modelled (device memory, above 2 GiB) is little, and told."""
+    result = result_of("ring-1")[0]
+    assert set(result["left_out"]) == {"io", "beyond_2GiB"}
+    assert sum(result["left_out"].values()) < 1_000_000

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The workloads that the model's guest knows, each in guest/NAME.c."""
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+# What the tables are made for unless told otherwise: the core of a server of
+# 2023 (48 KiB, 12 ways) with a small share of an LLC.
+GEOMETRY = {"l1d": "48K:12", "l2": "1M:16", "llc": "8M:16",
+            "policy": "lru", "nt": "evict"}
+
+
+@dataclass(frozen=True)
+class Workload:
+    """One workload.
+
+    words: its settings with their defaults, handed to the guest on the kernel
+    command line; cpus: of the guest; geometry: what differs from GEOMETRY;
+    unit: what one unit of work is, counted by executions of unit_symbol or,
+    where that is empty, by the guest itself; append: more kernel parameters.
+    """
+
+    about: str
+    words: dict[str, str]
+    unit: str
+    unit_symbol: str = ""
+    cpus: int = 1
+    geometry: dict[str, str] = field(default_factory=dict)
+    append: tuple[str, ...] = ()
+    disk: bool = False
+
+
+WORKLOADS = {
+    "calibrate": Workload(
+        "access patterns whose misses arithmetic tells", {}, "", cpus=2,
+        geometry={"l1d": "32K:8", "l2": "256K:8", "llc": "1M:16"},
+        append=("maxcpus=1",)),
+    "ring": Workload(
+        "processes on one CPU pass a token on through pipes",
+        {"tasks": "64", "rounds": "50", "warm": "5"},
+        "context switch", "__switch_to_asm"),
+    "writers": Workload(
+        "writers that each fill a new file of their own",
+        {"writers": "4", "record": "4096", "file_kib": "16384", "fs": "ext4"},
+        "record", cpus=4, disk=True,
+        append=("brd.rd_nr=1", "brd.rd_size=1048576")),
+}
+
+# Kinds of data, as tags.h numbers them
+KINDS = {"0": "other", "1": "task_struct", "2": "kernel stack",
+         "3": "page cache", "4": "user buffer"}
