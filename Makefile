@@ -16,7 +16,7 @@ $(foreach v,CACHE PIN QUEUE KDIR GROUP FORCE LINUX_TARBALL LINUX_SHA256 KERNEL_M
 
 stage = scripts/stage.sh
 
-.PHONY: all help preflight tools base apply unapply kernel kselftests boot shell menuconfig lint check model model-compare identity test \
+.PHONY: all help preflight tools base apply unapply kernel kselftests boot shell menuconfig lint check model model-before model-compare identity test \
 	export branch clean distclean
 
 all: ## Tools, base kernel, push the series, build it with every option on, boot it once
@@ -59,6 +59,8 @@ check: kernel ## All checks of the queue: applies everywhere, each step builds w
 	@scripts/pytest.sh queue selftests/queue
 model: kernel ## Count cache misses in the booted kernel: WORKLOAD=ring [SET= GEOMETRY= BOUND=1 RESULT= KERNEL=O-directory]
 	+@scripts/model.sh run
+model-before: kernel ## The published tables of the cache model again (remove Documentation/results/model/ first)
+	+@scripts/model.sh before
 model-compare: ## Two results of it side by side: A= B=
 	@scripts/model.sh compare
 identity: apply ## With every option off, the gated patches change no instruction

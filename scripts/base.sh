@@ -8,6 +8,7 @@
 #   kernel.org              KERNEL_MIRROR= names another place (file:// too); refused without a checksum
 # An interrupted run leaves nothing that the next one would take for whole.
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/debian.sh"
 # shellcheck source=../configs/base
 . "$PIN"
 KERNEL_MIRROR=${KERNEL_MIRROR:-https://cdn.kernel.org/pub/linux/kernel}
@@ -58,31 +59,18 @@ cached_tarball() {
 	return 1
 }
 
-# The URI of the machine's own Debian mirror, as its apt configuration gives it
-debian_mirror() {
-	apt-get indextargets --format '$(ORIGIN) $(COMPONENT) $(REPO_URI) $(RELEASE)' 'Identifier: Packages' 2>/dev/null |
-		awk '$1 == "Debian" && $2 == "main" && $4 !~ /security/ {print $3; exit}'
-}
-
-# The Debian package, with an apt configuration of its own: the system's sources are left alone
+# The Debian package, by apt
 debian_tarball() {
-	local mirror apt options have
-	[ -n "$debian_package" ] && command -v apt-get >/dev/null 2>&1 || return 1
-	mirror=$(debian_mirror)
-	[ -n "$mirror" ] || { warn "apt knows no Debian mirror"; return 1; }
-	apt=$CACHE/apt
-	mkdir -p "$apt/lists/partial" "$apt/archives/partial"
-	echo "deb $mirror $debian_suite main" > "$apt/sources.list"
-	options=(-o Dir::Etc::sourcelist="$apt/sources.list" -o Dir::Etc::sourceparts=/dev/null -o Dir::State::lists="$apt/lists"
-		 -o Dir::Cache="$apt" -o APT::Sandbox::User=root -o Acquire::Retries=1)
-	apt-get "${options[@]}" -qq update || { warn "apt could not reach $debian_suite on the configured mirror"; return 1; }
-	have=$(apt-cache "${options[@]}" madison "$debian_package" | awk '{print $3}' | xargs)
+	local apt apt_options have
+	[ -n "$debian_package" ] || return 1
+	debian_suite_ready "$debian_suite" || return 1
+	have=$(debian_has "$debian_package")
 	case " $have " in
 	*" $debian_version "*) ;;
 	*) warn "the mirror no longer has $debian_package $debian_version (it has: ${have:-none}); LINUX_TARBALL= can name a copy"; return 1 ;;
 	esac
 	say "downloading $debian_package $debian_version by apt"
-	(cd "$apt" && apt-get "${options[@]}" download "$debian_package=$debian_version") || { warn "the download failed"; return 1; }
+	debian_download "$debian_package=$debian_version" || return 1
 	local deb=("$apt/$debian_package"_*.deb)
 	verified "${deb[0]}" "$debian_deb_sha256" ||
 		{ rm -f "${deb[@]}"; die "$debian_package $debian_version came with another SHA-256 sum than the pinned one"; }

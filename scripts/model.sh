@@ -5,6 +5,7 @@
 #   model.sh run         builds, boots and counts: WORKLOAD=, SET="NAME=VALUE ...", GEOMETRY="l1d=48K:12 ...", RESULT= (its name),
 #                        BOUND=1 (again fully associative), APPEND="kernel parameters", RANGE="functions", TOP=
 #   model.sh compare     A= and B=, two results side by side
+#   model.sh before      the tables of Documentation/results (about 20 minutes on two cores)
 . "$(dirname "$0")/lib.sh"
 
 kernel=$(realpath -ms -- "${KERNEL:-$BUILD/out/vm}")
@@ -45,5 +46,10 @@ run)	build; run ;;
 compare)
 	if [ -z "${A:-}" ] || [ -z "${B:-}" ]; then die "A= and B= name two results, of build/results/model or files"; fi
 	exec "${model[@]}" compare "$A" "$B" --results "$RESULTS/model" ;;
-*)	die "usage: model.sh build|run|compare" ;;
+before)
+	build
+	before=$ROOT/selftests/cachemodel/before.py
+	"$VENV/bin/python" "$before" count --kernel "$kernel" --built "$built" --results "$RESULTS/model" --series "$(series_hash)"
+	"$VENV/bin/python" "$before" tables ;;
+*)	die "usage: model.sh build|run|compare|before" ;;
 esac

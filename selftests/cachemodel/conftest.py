@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -15,6 +14,8 @@ import pytest
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
+
+from modelrun import model  # noqa: E402  (needs the path)
 
 # Name of a boot: what it runs. What tests share is booted once.
 BOOTS = {
@@ -26,16 +27,11 @@ BOOTS = {
                        "l2=256K:full", "--geometry", "llc=1M:full"],
     "ring-1": ["ring", "--set", "tasks=64", "--set", "rounds=20"],
     "ring-2": ["ring", "--set", "tasks=64", "--set", "rounds=20"],
+    "ring-perturbed": ["ring", "--set", "tasks=64", "--set", "rounds=20",
+                       "--set", "perturb=5"],
     "writers": ["writers", "--set", "file_kib=1024", "--set", "writers=2",
                 "--range", "rep_movs_alternative"],
 }
-
-
-def model(arguments: list[str]) -> subprocess.CompletedProcess[str]:
-    """Run model.py and return its end, whatever that is."""
-    return subprocess.run([sys.executable, str(HERE / "model.py"), *arguments],
-                          capture_output=True, text=True, check=False,
-                          stdin=subprocess.DEVNULL)
 
 
 @pytest.fixture(scope="session")

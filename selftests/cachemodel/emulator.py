@@ -15,6 +15,7 @@ from typing import Callable
 
 APPEND = ("console=ttyS0", "nokaslr", "norandmaps", "kunit.enable=0", "quiet",
           "panic=-1", "oops=panic", "panic_on_warn=1")
+CPU = "max,-rdrand,-rdseed,-la57"
 
 
 class EmulatorError(RuntimeError):
@@ -65,7 +66,7 @@ class Emulator:
             "-m", memory, "-smp", str(cpus),
             "-accel", "tcg,thread=single",
             "-icount", "shift=0,sleep=off", "-rtc", "base=2020-01-01,clock=vm",
-            "-cpu", "max,-rdrand,-rdseed,-la57", "-seed", "42",
+            "-cpu", CPU, "-seed", "42",
             "-serial", f"file:{console}", "-kernel", str(kernel),
             "-initrd", str(initramfs), "-append", " ".join([*APPEND, *append]),
             "-plugin", plugin]

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import tables
-from emulator import Emulator, EmulatorError, run
+from emulator import CPU, Emulator, EmulatorError, run
 from image import ImageError, make_initramfs
 from result import (ResultError, check_console, label_results, module_symbols)
 from symbols import SymbolError, Symbols
@@ -63,9 +63,13 @@ class Model:
         self.plugin = self.built / f"plugin-api{emulator.check()}.so"
         self.modules = self.built / f"modules-{self.kernel.name}"
 
-    def release(self) -> str:
-        """Return the kernel's version; raises OSError."""
-        return (self.kernel / "include/config/kernel.release").read_text().strip()
+    def about_kernel(self) -> dict[str, str]:
+        """Return the kernel's version and compiler; raises OSError."""
+        header = (self.kernel / "include/generated/compile.h").read_text()
+        compiler = re.search(r'LINUX_COMPILER\s+"([^"]*)"', header)
+        return {"release": (self.kernel / "include/config/kernel.release"
+                            ).read_text().strip(),
+                "compiler": compiler[1] if compiler else "unknown"}
 
     def arguments(self, raw: Path, geometry: dict[str, str], workload: Workload,
                   symbols: Symbols, ranges: list[str]) -> str:
@@ -108,7 +112,10 @@ class Model:
         lines = console.read_text(errors="replace").replace("\r", "").split("\n")
         check_console(lines)
         symbols = Symbols(self.kernel / "System.map", program, module_symbols(lines))
-        counted = json.loads(raw.read_text())
+        try:
+            counted = json.loads(raw.read_text())
+        except ValueError:
+            raise ResultError(f"{raw} is not whole") from None
         for label, function in enumerate(ranges, 32):
             lines.append(f"cachemodel: label {label} {function}")
             if str(label) not in counted["labels"]:
@@ -143,9 +150,9 @@ def run_workload(args: argparse.Namespace) -> int:
     result: dict[str, Any] = {
         "kind": "modelled", "workload": args.workload, "words": words,
         "geometry": counted["geometry"],
-        "kernel": {"release": model.release(), "series": args.series,
+        "kernel": {**model.about_kernel(), "series": args.series,
                    "append": "".join(f" {word}" for word in args.append)},
-        "qemu": model.emulator.version, "memory": args.memory,
+        "qemu": model.emulator.version, "cpu": CPU, "memory": args.memory,
         "command": args.told or shlex.join(sys.argv),
         "date": datetime.date.today().isoformat(), "seconds": round(seconds, 1),
         "accesses_per_second": round(sum(counted["all"][:3]) / seconds),

@@ -8,26 +8,11 @@ from typing import Any, Callable
 import pytest
 
 import expected
+from compare import compare
 from result import misses
 
 ResultOf = Callable[[str], tuple[dict[str, Any], Path]]
-COUNTED = ("loads", "stores", "stores_nt", "load_misses", "store_misses",
-           "writebacks")
 
-
-def counted(result: dict[str, Any], name: str) -> dict[str, Any]:
-    """Return the counts of a label."""
-    assert name in result["labels"], f"{name} was not counted"
-    return {key: result["labels"][name][key] for key in COUNTED}
-
-
-def compare(result: dict[str, Any], patterns: dict[str, expected.Expected]) -> None:
-    """Fail unless each pattern's counts are the arithmetic's, exactly."""
-    assert patterns
-    wrong = {name: (counted(result, name), pattern.as_counts())
-             for name, pattern in patterns.items()
-             if counted(result, name) != pattern.as_counts()}
-    assert not wrong, f"counted, and by arithmetic: {wrong}"
 
 
 def chosen(result: dict[str, Any], *starts: str) -> dict[str, expected.Expected]:
@@ -136,6 +121,14 @@ def test_repeat_identical(result_of: ResultOf) -> None:
     first, second = (result_of(name)[1].read_bytes() for name in ("ring-1", "ring-2"))
     assert len(first) > 10000
     assert first == second
+
+
+def test_perturb(result_of: ResultOf) -> None:
+    """Memory laid out in another way is another result: a repeat that is
+    identical is so because nothing changed."""
+    first, second = (result_of(name)[1].read_bytes()
+                     for name in ("ring-1", "ring-perturbed"))
+    assert first != second
 
 
 def test_symbols(result_of: ResultOf, calibrate: dict[str, Any]) -> None:

@@ -37,7 +37,7 @@ WORKLOADS = {
         append=("maxcpus=1",)),
     "ring": Workload(
         "processes on one CPU pass a token on through pipes",
-        {"tasks": "64", "rounds": "50", "warm": "5"},
+        {"tasks": "64", "rounds": "50", "warm": "5", "perturb": "0"},
         "context switch", "__switch_to_asm"),
     "writers": Workload(
         "writers that each fill a new file of their own",

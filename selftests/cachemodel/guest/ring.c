@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A ring of processes on one CPU that pass a token on through pipes: each pass
- * is one context switch. Words: tasks= (how many), rounds= (that are counted),
- * warm= (before them).
+ * is one context switch, or two where the one who passed it on is preempted.
+ * Words: tasks= (how many), rounds= (that are counted), warm= (before them),
+ * perturb= (how many processes come and in part go before, so that memory is
+ * laid out in another way).
  */
-#include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "guest.h"
@@ -28,12 +31,32 @@ static void pass_on(long from, long to)
 static void lead(long tasks, long rounds)
 {
 	while (rounds--) {
-		if (write(pipes[1 % tasks][1], "t", 1) != 1)
-			fail("write of the token");
 		char token;
 
-		if (read(pipes[0][0], &token, 1) != 1)
-			fail("read of the token");
+		if (write(pipes[1 % tasks][1], "t", 1) != 1 ||
+		    read(pipes[0][0], &token, 1) != 1)
+			fail("the token is lost at task 0");
+	}
+}
+
+/* Processes with a pipe each: every other one stays, asleep */
+static void perturb_memory(long count)
+{
+	for (long i = 0; i < count; i++) {
+		pid_t child;
+		int unused[2];
+
+		if (pipe(unused))
+			fail("pipe %ld of perturb", i);
+		child = fork();
+		if (child < 0)
+			fail("fork %ld of perturb", i);
+		while (!child)
+			pause();
+		if (i % 2) {
+			kill(child, SIGKILL);
+			waitpid(child, NULL, 0);
+		}
 	}
 }
 
@@ -44,6 +67,7 @@ void ring(void)
 	long warm = number("warm", 1, 1000000, 5);
 
 	pin(0);
+	perturb_memory(number("perturb", 0, 400, 0));
 	tell("label %d ring", RING_LABEL);
 	for (long task = 0; task < tasks; task++) {
 		if (pipe(pipes[task]))

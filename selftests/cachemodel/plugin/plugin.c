@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../tags.h"
 #include "count.h"
@@ -233,9 +234,11 @@ static void on_translate(uint64_t id, struct qemu_plugin_tb *tb)
 static void on_exit_of_qemu(uint64_t id, void *data)
 {
 	counter_write(&counter, &machine, out);
-	if (fflush(out) || ferror(out) || fclose(out))
+	if (fflush(out) || ferror(out) || fclose(out)) {
 		fprintf(stderr, "cachemodel: cannot write out=%s: %s\n", out_name,
 			strerror(errno));
+		_exit(1);
+	}
 }
 
 static bool read_geometry(const char *text, struct geometry *geometry)
@@ -247,7 +250,7 @@ static bool read_geometry(const char *text, struct geometry *geometry)
 	if (rest == text || *text == '-' || errno)
 		return false;
 	if (*rest == 'K' || *rest == 'M') {
-		if (geometry->size > RAM_LIMIT)
+		if (geometry->size > RAM_LIMIT)	/* before the shift loses bits */
 			return false;
 		geometry->size <<= *rest++ == 'K' ? 10 : 20;
 	}

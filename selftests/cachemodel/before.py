@@ -1,0 +1,182 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""The tables of mainline's code as it is, which the series is held against.
+
+  before.py count OPTION...   boots for all cells, two at a time (options of
+                              model.py run); cells that are there are kept
+  before.py tables            makes Documentation/results/*.rst from the results
+
+The results are kept in Documentation/results/model/*.json, without the
+functions that come late: `make lint` checks that the tables are made of them.
+"""
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import tables
+from result import LEVELS, misses
+
+HERE = Path(__file__).resolve().parent
+KEPT = HERE.parents[1] / "Documentation/results/model"
+TASKS = (4, 8, 12, 16, 32, 64, 128, 256)
+PERTURB = (0, 3, 10, 31, 100)
+SWITCHES = 4000
+FUNCTIONS = 12
+WRITERS = {
+    "writers-4k": ["writers=4", "record=4096"],
+    "writers-64k": ["writers=4", "record=65536"],
+    "writers-4k-tmpfs": ["writers=4", "record=4096", "fs=tmpfs"],
+}
+
+
+def cells() -> dict[str, list[str]]:
+    """Return the runs by name: the options of model.py run."""
+    runs = {name: ["writers", "--bound", *(f"--set={word}" for word in words)]
+            for name, words in WRITERS.items()}
+    for tasks in TASKS:
+        for perturb in PERTURB:
+            runs[f"ring-{tasks}-{perturb}"] = [
+                "ring", "--bound", f"--set=tasks={tasks}", f"--set=perturb={perturb}",
+                f"--set=rounds={SWITCHES // tasks}"]
+    return runs
+
+
+def shorten(result: dict[str, Any]) -> dict[str, Any]:
+    """Return a result without the functions that no table shows, and without
+    what another machine would have other: seconds and rate."""
+    labels = {name: {**label, "functions": label["functions"][:FUNCTIONS]}
+              for name, label in result["labels"].items()}
+    return {**{key: value for key, value in result.items()
+               if key not in ("seconds", "accesses_per_second")}, "labels": labels}
+
+
+def count(options: list[str]) -> int:
+    """Boot for each cell whose result is not there; return the exit status."""
+    directory = Path(options[options.index("--results") + 1])
+    KEPT.mkdir(parents=True, exist_ok=True)
+
+    def one(name: str, arguments: list[str]) -> bool:
+        if (KEPT / f"{name}.json").exists():
+            return True
+        told = "make model " + " ".join(
+            [f"WORKLOAD={arguments[0]}", "BOUND=1",
+             'SET="' + " ".join(word.removeprefix("--set=") for word in arguments
+                                if word.startswith("--set=")) + '"'])
+        done = subprocess.run(
+            [sys.executable, str(HERE / "model.py"), "run", *arguments,
+             "--name", f"before-{name}", *options, "--told", told],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True, check=False)
+        if done.returncode:
+            print(f"before.py: {name}: {done.stdout.strip()[-300:]}", file=sys.stderr)
+            return False
+        result = json.loads((directory / f"before-{name}.json").read_text())
+        scratch = KEPT / f"{name}.tmp"
+        scratch.write_text(json.dumps(shorten(result), indent=1) + "\n")
+        scratch.replace(KEPT / f"{name}.json")
+        print(f"before.py: {name}: {result['seconds']:.0f} s", flush=True)
+        return True
+
+    with ThreadPoolExecutor(max_workers=min(2, os.cpu_count() or 1)) as pool:
+        return 0 if all(pool.map(lambda cell: one(*cell), cells().items())) else 1
+
+
+def kept(name: str) -> dict[str, Any]:
+    """Return a kept result; raises OSError or ValueError."""
+    return json.loads((KEPT / f"{name}.json").read_text())
+
+
+def spread(values: list[float]) -> str:
+    """Return median (least..most) of some runs."""
+    return (f"{statistics.median(values):.1f} ({min(values):.1f}..{max(values):.1f})")
+
+
+def literal(text: str) -> str:
+    """Return text as a literal block."""
+    return "::\n\n" + "\n".join(f"   {line}".rstrip() for line in text.split("\n")) + "\n"
+
+
+def ring_rows(level: str) -> list[list[str]]:
+    """Return the rows of one level: misses per switch by tasks and kind."""
+    kinds = ("task_struct", "kernel stack", "other")
+    rows = [[f"{tables.HEADS[level]} misses, N =", "all", *kinds, "fully associative"]]
+    for tasks in TASKS:
+        runs = [kept(f"ring-{tasks}-{perturb}") for perturb in PERTURB]
+        labels = [run["labels"]["ring"] for run in runs]
+
+        def each(kind: str) -> list[float]:
+            return [label["kinds"][kind][level] / label["units"] for label in labels]
+        rows.append([str(tasks), spread(
+            [misses(label, level) / label["units"] for label in labels]),
+            *(spread(each(kind)) for kind in kinds),
+            spread([misses(run["fully_associative"]["ring"], level) /
+                    run["fully_associative"]["ring"]["units"] for run in runs])])
+    return rows
+
+
+def ring_table() -> str:
+    """Return the page part about the ring."""
+    first = kept(f"ring-{TASKS[0]}-{PERTURB[0]}")
+    lines = [label["kinds"] for label in (
+        kept(f"ring-64-{perturb}")["labels"]["ring"] for perturb in PERTURB)]
+    footprint = "; ".join(
+        f"{kind} {statistics.median(kinds[kind]['lines'] for kinds in lines) / 64:.0f}"
+        for kind in ("task_struct", "kernel stack", "other"))
+    head = tables.headline(first).split("\n", 1)[1]
+    body = "\n\n".join(tables.columns(ring_rows(level)) for level in ("l1d", "l2"))
+    return literal(
+        f"Misses per context switch in a ring of N tasks; of {len(PERTURB)} boots with\n"
+        f"perturbed memory the median (least..most)\n{head}\n\n{body}\n\n"
+        f"Lines touched for each task, N = 64: {footprint}\n\n"
+        + wrapped(tables.LIMITS))
+
+
+def wrapped(text: str, width: int = 100) -> str:
+    """Return text in lines of at most width characters."""
+    lines = [""]
+    for word in text.split():
+        if len(lines[-1]) + len(word) >= width:
+            lines.append("")
+        lines[-1] += (" " if lines[-1] else "") + word
+    return "\n".join(lines)
+
+
+def writers_table() -> str:
+    """Return the page part about the writers."""
+    parts = []
+    for name in WRITERS:
+        result = kept(name)
+        parts += [tables.headline(result), tables.summary(result, "writers"),
+                  "Top functions by LLC miss\n"
+                  + tables.top_functions(result, "writers", 5)]
+    return literal("\n\n".join([*parts, wrapped(tables.LIMITS)]))
+
+
+def pages() -> dict[Path, str]:
+    """Return the files that are made of the results, with their text."""
+    note = ".. Made by selftests/cachemodel/before.py from model/*.json: do not edit.\n\n"
+    return {KEPT.parent / "before-ring.rst": note + ring_table(),
+            KEPT.parent / "before-writers.rst": note + writers_table()}
+
+
+def main() -> int:
+    """Do what the command line says; return the exit status."""
+    if len(sys.argv) > 1 and sys.argv[1] == "count":
+        return count(sys.argv[2:])
+    if sys.argv[1:] == ["tables"]:
+        for path, text in pages().items():
+            path.write_text(text)
+        return 0
+    print(__doc__, file=sys.stderr)
+    return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())
