@@ -6,7 +6,7 @@ MAKEFLAGS += --no-print-directory
 
 override BUILD := $(or $(BUILD),$(CURDIR)/build)
 export BUILD CACHE PIN QUEUE KDIR GROUP FORCE LINUX_TARBALL LINUX_SHA256 KERNEL_MIRROR INSTALL KVM JOBS LLVM HOSTCC KBUILD_BUILD_TIMESTAMP
-export WORKLOAD SET GEOMETRY BOUND RESULT KERNEL APPEND RANGE TOP A B
+export WORKLOAD SET GEOMETRY BOUND RESULT KERNEL APPEND RANGE TOP QEMU MEMORY TIME_LIMIT A B
 ifneq ($(origin CC),default)
 export CC
 endif
@@ -54,10 +54,10 @@ shell: kernel ## An interactive virtual machine on this kernel (virtme-ng; Ctrl-
 menuconfig: apply ## Change the configuration of the virtual machine's kernel
 	+@scripts/menuconfig.sh
 lint: tools ## The fast checks of patches and scripts, no kernel build
-	@scripts/pytest.sh lint -m static selftests/queue
+	@scripts/pytest.sh lint -m static selftests/queue selftests/cachemodel
 check: kernel ## All checks of the queue: applies everywhere, each step builds without new warnings
 	@scripts/pytest.sh queue selftests/queue
-model: kernel ## Count cache misses in the booted kernel: WORKLOAD=ring [SET= GEOMETRY= BOUND=1 RESULT= KERNEL=O-directory]
+model: $(if $(KERNEL),,kernel) ## Count cache misses in the booted kernel: WORKLOAD=ring [SET= GEOMETRY= BOUND=1 RESULT= KERNEL=O-directory]
 	+@scripts/model.sh run
 model-before: kernel ## The published tables of the cache model again (remove Documentation/results/model/ first)
 	+@scripts/model.sh before

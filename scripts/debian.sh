@@ -16,7 +16,7 @@ debian_suite_ready() {
 	command -v apt-get >/dev/null 2>&1 || { warn "no apt here"; return 1; }
 	mirror=$(debian_mirror)
 	[ -n "$mirror" ] || { warn "apt knows no Debian mirror"; return 1; }
-	apt=$CACHE/apt
+	apt=$CACHE/apt-$1
 	mkdir -p "$apt/lists/partial" "$apt/archives/partial"
 	echo "deb $mirror $1 main" > "$apt/sources.list"
 	apt_options=(-o Dir::Etc::sourcelist="$apt/sources.list" -o Dir::Etc::sourceparts=/dev/null -o Dir::State::lists="$apt/lists"

@@ -4,7 +4,7 @@
 set -euo pipefail
 echo "usage: make [target] [VARIABLE=value]        (two are enough: make, then make test)"
 echo
-sed -n -E 's/^([a-z]+):.* ## (.*)/\1\t\2/p' "$1" | awk -F'\t' '{printf "  %-11s %s\n", ($1 == "all" ? "(none)" : $1), $2}'
+sed -n -E 's/^([a-z-]+):.* ## (.*)/\1\t\2/p' "$1" | awk -F'\t' '{printf "  %-14s %s\n", ($1 == "all" ? "(none)" : $1), $2}'
 cat <<'END'
 
   BUILD=dir   where to work (default build)           CACHE=dir  downloads (default $XDG_CACHE_HOME/cache-footprint)

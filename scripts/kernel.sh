@@ -4,7 +4,7 @@
 # build/linux): tinyconfig plus configs/FRAGMENT.config, in that order. NAME/.config is written anew only when the
 # fragments changed, so that `make menuconfig` lasts. Runs kbuild each time: it knows best what is out of date.
 # Honours CC, HOSTCC, LLVM, KBUILD_BUILD_TIMESTAMP and -j; ccache is used when CC is not set.
-# TARGETS= names other make targets than these.
+# TARGETS= names other make targets than these. NAME/.series is the hash of the series in it, or none.
 . "$(dirname "$0")/lib.sh"
 
 [ $# -ge 2 ] || die "usage: kernel.sh NAME FRAGMENT..."
@@ -77,11 +77,14 @@ if [ "${TARGETS:-}" = menuconfig ]; then
 fi
 start=$SECONDS
 # One line for each 200 compiled files on a pipe, kbuild's own output in the log
-read -ra targets <<< "${TARGETS:-bzImage modules}"
+read -ra targets <<< "${TARGETS:-bzImage}"
+if [ -z "${TARGETS:-}" ] && grep -qx CONFIG_MODULES=y "$out/.config"; then targets+=(modules); fi
 if ! make "${flags[@]}" "${targets[@]}" > >(tee "$out/build.log" |
 	awk -v name="$name" '/^  (CC|AS|LD)/ {n++} n && n % 200 == 0 && n != last {print "  " name ": " n " files built"; last = n; fflush()}') 2> "$out/build.err"; then
 	grep -E 'error|Error|No space' "$out/build.err" | head -5 >&2 || true
 	die "the build of $name failed; see $out/build.err"
 fi
 [ ! -s "$out/build.err" ] || cat "$out/build.err" >&2
+# What the image was made of, for results that name it (scripts/tree.sh has the record)
+{ sed -n 's/^hash //p' "$tree/.pc/.cache-footprint" 2>/dev/null || echo none; } > "$out/.series"
 say "$name is built ($(( (SECONDS - start + 30) / 60 )) min): $out"

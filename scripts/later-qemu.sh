@@ -11,9 +11,10 @@ none() { printf '%s\n' "$*"; exit 3; }
 root=$BUILD/later-qemu
 program=$root/usr/bin/qemu-system-x86_64
 if [ ! -x "$program" ]; then
-	codename=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
+	take_lock later-qemu
+	codename=$(. /etc/os-release 2>/dev/null && echo "${VERSION_CODENAME:-}") || true
 	[ -n "$codename" ] || none "not a Debian release: no backports"
-	debian_suite_ready "$codename-backports" >&2 || none "no $codename-backports on the configured mirror"
+	debian_suite_ready "$codename-backports" >&2 || none "$codename-backports could not be had"
 	[ -n "$(debian_has qemu-system-x86)" ] || none "no qemu-system-x86 in $codename-backports"
 	need_space "$BUILD" 300 "QEMU of $codename-backports"
 	rm -f "$apt"/qemu-system-*.deb

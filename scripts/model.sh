@@ -3,53 +3,76 @@
 # The cache model (selftests/cachemodel), on the kernel in KERNEL= (an O= directory, default build/out/vm).
 #   model.sh build       builds the plugin, the guest's program and its modules into build/cachemodel
 #   model.sh run         builds, boots and counts: WORKLOAD=, SET="NAME=VALUE ...", GEOMETRY="l1d=48K:12 ...", RESULT= (its name),
-#                        BOUND=1 (again fully associative), APPEND="kernel parameters", RANGE="functions", TOP=
+#                        BOUND=1 (again fully associative), APPEND="kernel parameters", RANGE="functions", TOP=, QEMU=,
+#                        MEMORY=, TIME_LIMIT= (seconds of one boot)
 #   model.sh compare     A= and B=, two results side by side
-#   model.sh before      the tables of Documentation/results (about 20 minutes on two cores)
+#   model.sh before      the tables of Documentation/results (about 15 minutes on two cores)
 . "$(dirname "$0")/lib.sh"
+set -f
 
-kernel=$(realpath -ms -- "${KERNEL:-$BUILD/out/vm}")
+kernel=$(realpath -m -- "${KERNEL:-$BUILD/out/vm}")
 built=$BUILD/cachemodel
+# Modules belong to one kernel: a directory for each O= directory (model.py looks there too)
+modules=$built/modules-$(printf %s "$kernel" | sha256sum | cut -c1-12)
 model=("$VENV/bin/python" "$ROOT/selftests/cachemodel/model.py")
 
 build() {
-	local source=$kernel/source log=$built/build.log
+	local source=$kernel/source log=$built/build.log flags=()
 	[ -f "$kernel/arch/x86/boot/bzImage" ] || die "no kernel in $kernel: run make kernel, or name another O= directory with KERNEL="
 	[ -f "$kernel/Module.symvers" ] || die "$kernel has no Module.symvers: build its modules target too"
 	[ -d "$source" ] || source=$TREE
+	[ -z "${CC:-}" ] || flags+=(CC="$CC")
+	[ -z "${LLVM:-}" ] || flags+=(LLVM="$LLVM")
 	mkdir -p "$built"
-	make -C "$ROOT/selftests/cachemodel" OUT="$built" TREE="$source" KERNEL="$kernel" > "$log" 2>&1 ||
+	make -C "$ROOT/selftests/cachemodel" OUT="$built" TREE="$source" KERNEL="$kernel" MODULES="$modules" "${flags[@]}" > "$log" 2>&1 ||
 		{ grep -E 'error|Error' "$log" | head -3 >&2 || true; die "the cache model does not build; see $log"; }
 	grep -i 'warning' "$log" >&2 || true
 }
 
+tools() { [ -x "$VENV/bin/python" ] || die "no Python tools in $VENV: run make tools"; }
+
 run() {
-	local options=() word told="make model"
-	[ -n "${WORKLOAD:-}" ] || { "${model[@]}" list >&2; die "WORKLOAD= is not given"; }
+	local word told="make model"
+	for word in WORKLOAD SET GEOMETRY APPEND RANGE BOUND; do
+		[ -z "${!word:-}" ] || told+=" $word=$(printf '%q' "${!word}")"
+	done
+	[ -z "${KERNEL:-}" ] || told+=" KERNEL=${kernel##*/}"
+	exec "${model[@]}" run "$WORKLOAD" --kernel "$kernel" --built "$built" --results "$RESULTS/model" --told "$told" "${options[@]}"
+}
+
+# read_options: what was given, as model.py takes it, checked before anything is built
+read_options() {
+	local word
+	[ -n "${WORKLOAD:-}" ] || die "WORKLOAD= is not given; it can be $("${model[@]}" list --names)"
+	case ${BOUND:-0} in 0) ;; 1) options+=(--bound) ;; *) die "BOUND=$BOUND: 1 or 0 is wanted" ;; esac
 	for word in ${SET:-}; do options+=(--set "$word"); done
 	for word in ${GEOMETRY:-}; do options+=(--geometry "$word"); done
 	for word in ${APPEND:-}; do options+=(--append "$word"); done
 	for word in ${RANGE:-}; do options+=(--range "$word"); done
 	[ -z "${RESULT:-}" ] || options+=(--name "$RESULT")
 	[ -z "${TOP:-}" ] || options+=(--top "$TOP")
-	[ "${BOUND:-0}" != 1 ] || options+=(--bound)
-	for word in WORKLOAD SET GEOMETRY APPEND RANGE BOUND; do
-		[ -z "${!word:-}" ] || told+=" $word=$(printf '%q' "${!word}")"
-	done
-	exec "${model[@]}" run "$WORKLOAD" --kernel "$kernel" --built "$built" --results "$RESULTS/model" \
-		--series "$(series_hash)" --told "$told" "${options[@]}"
+	[ -z "${QEMU:-}" ] || options+=(--qemu "$QEMU")
+	[ -z "${MEMORY:-}" ] || options+=(--memory "$MEMORY")
+	[ -z "${TIME_LIMIT:-}" ] || options+=(--time-limit "$TIME_LIMIT")
+	"${model[@]}" run "$WORKLOAD" --kernel "$kernel" --built "$built" --check "${options[@]}"
 }
 
+before() {
+	local on before=$ROOT/selftests/cachemodel/before.py
+	on=$(grep -xF -f <(grep '^CONFIG_' "$ROOT/configs/all-on.config") "$kernel/.config" | xargs) || true
+	[ -z "$on" ] || die "these tables are of a kernel with the series' options off, $kernel has $on: KERNEL= names another"
+	"$VENV/bin/python" "$before" count --kernel "$kernel" --built "$built" --results "$RESULTS/model"
+	"$VENV/bin/python" "$before" tables
+}
+
+options=()
+tools
 case ${1:-} in
-build)	build ;;
-run)	build; run ;;
+build)	take_lock model; build ;;
+run)	read_options; take_lock model; build; run ;;
 compare)
 	if [ -z "${A:-}" ] || [ -z "${B:-}" ]; then die "A= and B= name two results, of build/results/model or files"; fi
-	exec "${model[@]}" compare "$A" "$B" --results "$RESULTS/model" ;;
-before)
-	build
-	before=$ROOT/selftests/cachemodel/before.py
-	"$VENV/bin/python" "$before" count --kernel "$kernel" --built "$built" --results "$RESULTS/model" --series "$(series_hash)"
-	"$VENV/bin/python" "$before" tables ;;
+	exec "${model[@]}" compare "$A" "$B" --results "$RESULTS/model" ${TOP:+--top "$TOP"} ;;
+before)	take_lock model; build; before ;;
 *)	die "usage: model.sh build|run|compare|before" ;;
 esac

@@ -35,12 +35,12 @@ must preflight scripts/preflight.sh
 must tools scripts/tools.sh
 must base scripts/base.sh
 must apply scripts/apply.sh
-run lint scripts/pytest.sh lint -m static selftests/queue
+run lint scripts/pytest.sh lint -m static selftests/queue selftests/cachemodel
 must kernel scripts/kernel.sh vm vm all-on
 must kselftests scripts/kselftests.sh
 run boots scripts/boots.sh
 run model_build scripts/model.sh build
-run model scripts/pytest.sh model selftests/cachemodel
+run model scripts/pytest.sh model -m "not static" selftests/cachemodel
 run user scripts/pytest.sh user selftests/usercopy
 run runner scripts/pytest.sh runner selftests/vm selftests/identity
 run queue scripts/pytest.sh queue -m "not static and not robust" selftests/queue

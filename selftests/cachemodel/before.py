@@ -6,11 +6,16 @@
                               model.py run); cells that are there are kept
   before.py tables            makes Documentation/results/*.rst from the results
 
-The results are kept in Documentation/results/model/*.json, without the
-functions that come late: `make lint` checks that the tables are made of them.
+The results are kept in Documentation/results/model/*.json, with the first
+functions only: `make lint` checks that the tables are made of them, and that
+all are of one kernel and one QEMU.
+
+Exit status: 0 done, 1 a boot failed, 2 usage, 130 interrupted.
 """
 from __future__ import annotations
 
+import argparse
+import itertools
 import json
 import os
 import statistics
@@ -49,21 +54,27 @@ def cells() -> dict[str, list[str]]:
 
 
 def shorten(result: dict[str, Any]) -> dict[str, Any]:
-    """Return a result without the functions that no table shows, and without
-    what another machine would have other: seconds and rate."""
-    labels = {name: {**label, "functions": label["functions"][:FUNCTIONS]}
+    """Return a result with the first functions only, and without what is the
+    machine's: seconds and rate."""
+    labels = {name: {**label, "functions": label["functions"][:FUNCTIONS],
+                     "functions_cut": FUNCTIONS}
               for name, label in result["labels"].items()}
     return {**{key: value for key, value in result.items()
                if key not in ("seconds", "accesses_per_second")}, "labels": labels}
 
 
-def count(options: list[str]) -> int:
-    """Boot for each cell whose result is not there; return the exit status."""
-    directory = Path(options[options.index("--results") + 1])
+def count(directory: Path, options: list[str]) -> int:
+    """Boot for each cell whose result is not there; return the exit status.
+
+    directory: for all that a run leaves; options: of model.py run.
+    """
     KEPT.mkdir(parents=True, exist_ok=True)
+    options = ["--results", str(directory), *options]
+    done_cells = itertools.count(1)
 
     def one(name: str, arguments: list[str]) -> bool:
         if (KEPT / f"{name}.json").exists():
+            print(f"before.py: {next(done_cells)}/{len(cells())} {name}: is there, kept")
             return True
         told = "make model " + " ".join(
             [f"WORKLOAD={arguments[0]}", "BOUND=1",
@@ -75,13 +86,15 @@ def count(options: list[str]) -> int:
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT, text=True, check=False)
         if done.returncode:
-            print(f"before.py: {name}: {done.stdout.strip()[-300:]}", file=sys.stderr)
+            last = done.stdout.strip().split("\n")[-1]
+            print(f"before.py: {name}: {last}", file=sys.stderr)
             return False
         result = json.loads((directory / f"before-{name}.json").read_text())
         scratch = KEPT / f"{name}.tmp"
         scratch.write_text(json.dumps(shorten(result), indent=1) + "\n")
         scratch.replace(KEPT / f"{name}.json")
-        print(f"before.py: {name}: {result['seconds']:.0f} s", flush=True)
+        print(f"before.py: {next(done_cells)}/{len(cells())} {name}: "
+              f"{result['seconds']:.0f} s", flush=True)
         return True
 
     with ThreadPoolExecutor(max_workers=min(2, os.cpu_count() or 1)) as pool:
@@ -126,15 +139,15 @@ def ring_table() -> str:
     first = kept(f"ring-{TASKS[0]}-{PERTURB[0]}")
     lines = [label["kinds"] for label in (
         kept(f"ring-64-{perturb}")["labels"]["ring"] for perturb in PERTURB)]
-    footprint = "; ".join(
+    footprint = ", ".join(
         f"{kind} {statistics.median(kinds[kind]['lines'] for kinds in lines) / 64:.0f}"
-        for kind in ("task_struct", "kernel stack", "other"))
+        for kind in ("task_struct", "kernel stack"))
     head = tables.headline(first).split("\n", 1)[1]
     body = "\n\n".join(tables.columns(ring_rows(level)) for level in ("l1d", "l2"))
     return literal(
         f"Misses per context switch in a ring of N tasks; of {len(PERTURB)} boots with\n"
         f"perturbed memory the median (least..most)\n{head}\n\n{body}\n\n"
-        f"Lines touched for each task, N = 64: {footprint}\n\n"
+        f"Lines touched / tasks, N = 64: {footprint}\n\n"
         + wrapped(tables.LIMITS))
 
 
@@ -154,13 +167,32 @@ def writers_table() -> str:
     for name in WRITERS:
         result = kept(name)
         parts += [tables.headline(result), tables.summary(result, "writers"),
-                  "Top functions by LLC miss\n"
-                  + tables.top_functions(result, "writers", 5)]
+                  tables.top_functions(result, "writers", 5)]
     return literal("\n\n".join([*parts, wrapped(tables.LIMITS)]))
 
 
+def check_one_kernel() -> None:
+    """Raise ValueError unless all kept results are of one kernel and QEMU, and
+    those of one workload of one geometry."""
+    seen: dict[str, Any] = {}
+    for name in cells():
+        result = kept(name)
+        for key, value in (
+                ("kernel", result["kernel"]), ("qemu", result["qemu"]),
+                ("cpu", result["cpu"]), ("memory", result["memory"]),
+                (f"geometry of {result['workload']}", result["geometry"])):
+            if seen.setdefault(key, value) != value:
+                raise ValueError(f"{name} has another {key}: {value}, not {seen[key]}; "
+                                 f"remove {KEPT.name}/ and count all again")
+
+
 def pages() -> dict[Path, str]:
-    """Return the files that are made of the results, with their text."""
+    """Return the files that are made of the results, with their text.
+
+    Raises OSError for a cell that is missing, ValueError for one that is of
+    another kernel than the others.
+    """
+    check_one_kernel()
     note = ".. Made by selftests/cachemodel/before.py from model/*.json: do not edit.\n\n"
     return {KEPT.parent / "before-ring.rst": note + ring_table(),
             KEPT.parent / "before-writers.rst": note + writers_table()}
@@ -168,14 +200,22 @@ def pages() -> dict[Path, str]:
 
 def main() -> int:
     """Do what the command line says; return the exit status."""
-    if len(sys.argv) > 1 and sys.argv[1] == "count":
-        return count(sys.argv[2:])
-    if sys.argv[1:] == ["tables"]:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("what", choices=("count", "tables"))
+    parser.add_argument("--results", type=Path, default=Path("build/results/model"))
+    args, options = parser.parse_known_args()
+    try:
+        if args.what == "count":
+            return count(args.results, options)
         for path, text in pages().items():
             path.write_text(text)
-        return 0
-    print(__doc__, file=sys.stderr)
-    return 2
+    except (OSError, ValueError) as error:
+        print(f"before.py: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("before.py: interrupted; what was counted is kept", file=sys.stderr)
+        return 130
+    return 0
 
 
 if __name__ == "__main__":

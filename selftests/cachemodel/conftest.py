@@ -17,6 +17,9 @@ sys.path.insert(0, str(HERE))
 
 from modelrun import model  # noqa: E402  (needs the path)
 
+WRITERS = ["writers", "--set", "file_kib=1024", "--set", "writers=2",
+           "--range", "rep_movs_alternative"]
+
 # Name of a boot: what it runs. What tests share is booted once.
 BOOTS = {
     "calibrate": ["calibrate"],
@@ -25,12 +28,12 @@ BOOTS = {
     "calibrate-keep": ["calibrate", "--geometry", "nt=keep"],
     "calibrate-full": ["calibrate", "--geometry", "l1d=32K:full", "--geometry",
                        "l2=256K:full", "--geometry", "llc=1M:full"],
-    "ring-1": ["ring", "--set", "tasks=64", "--set", "rounds=20"],
+    "ring-1": ["ring", "--set", "tasks=64", "--set", "rounds=20", "--bound"],
     "ring-2": ["ring", "--set", "tasks=64", "--set", "rounds=20"],
     "ring-perturbed": ["ring", "--set", "tasks=64", "--set", "rounds=20",
                        "--set", "perturb=5"],
-    "writers": ["writers", "--set", "file_kib=1024", "--set", "writers=2",
-                "--range", "rep_movs_alternative"],
+    "writers-1": WRITERS,
+    "writers-2": WRITERS,
 }
 
 

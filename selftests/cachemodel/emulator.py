@@ -46,7 +46,7 @@ class Emulator:
         try:
             answers = [subprocess.run(
                 [self.program, question], capture_output=True, text=True,
-                check=True).stdout for question in ("--version", "-help")]
+                errors="replace", check=True).stdout for question in ("--version", "-help")]
         except (OSError, subprocess.CalledProcessError) as error:
             raise EmulatorError(f"{self.program} does not run: {error}") from None
         self.version = answers[0].split("\n")[0]
@@ -59,7 +59,12 @@ class Emulator:
     def command(self, kernel: Path, initramfs: Path, console: Path,
                 plugin: str, append: list[str], cpus: int, memory: str
                 ) -> list[str]:
-        """Return the command line of one run. plugin: file,NAME=VALUE,..."""
+        """Return the command line of one run.
+
+        kernel: bzImage; console: file for the guest's lines; plugin: file and
+        its arguments, FILE,NAME=VALUE,...; append: kernel parameters; memory: as
+        QEMU wants it, 2G at most.
+        """
         return [
             self.program, *self.options, "-nodefaults", "-no-user-config",
             "-machine", "pc", "-display", "none", "-vga", "none", "-no-reboot",
@@ -72,11 +77,10 @@ class Emulator:
             "-plugin", plugin]
 
 
-def _errors(log: Path) -> str:
-    """Return what the plugin, or else QEMU, said last."""
+def _said(log: Path) -> tuple[list[str], list[str]]:
+    """Return the plugin's lines and all lines of QEMU's output."""
     lines = [line for line in log.read_text(errors="replace").split("\n") if line]
-    mine = [line for line in lines if line.startswith("cachemodel: ")]
-    return (mine or lines or ["it said nothing"])[-1]
+    return [line for line in lines if line.startswith("cachemodel: ")], lines
 
 
 def run(command: list[str], console: Path, log: Path, limit: float,
@@ -107,6 +111,8 @@ def run(command: list[str], console: Path, log: Path, limit: float,
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
-    if process.returncode:
-        raise EmulatorError(_errors(log))
+    mine, lines = _said(log)
+    if process.returncode or mine:
+        raise EmulatorError((mine or lines or [
+            f"QEMU ended with status {process.returncode} and said nothing"])[-1])
     return time.monotonic() - start

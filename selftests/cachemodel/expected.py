@@ -140,6 +140,15 @@ def user() -> dict[str, Expected]:
 
 
 def expected(geometry: dict[str, Any]) -> dict[str, Expected]:
-    """Return all patterns by name. geometry: as in a result, sizes in bytes."""
+    """Return all patterns by name. geometry: as in a result, sizes in bytes.
+
+    Raises ValueError for one that this arithmetic does not hold for: the 3 MiB
+    of reads must push all else out, 16 KiB must fit L1D, 64 KiB the LLC.
+    """
+    sizes = [geometry[level]["size"] for level in LEVELS]
+    if (geometry["policy"] != "lru" or sizes[0] < 16 * KIB or sizes[2] < 64 * KIB
+            or sum(sizes) >= 3072 * KIB):
+        raise ValueError("the arithmetic is for LRU, an L1D of 16 KiB and more, an "
+                         "LLC of 64 KiB and more, and less than 3 MiB in all")
     return {**reads(geometry), **writes(geometry), **non_temporal(geometry),
             **split(), **sharing(), **user()}

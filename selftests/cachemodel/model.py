@@ -15,14 +15,16 @@ from __future__ import annotations
 
 import argparse
 import datetime
+import hashlib
 import json
 import re
 import shlex
+import signal
 import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import tables
 from emulator import CPU, Emulator, EmulatorError, run
@@ -31,6 +33,8 @@ from result import (ResultError, check_console, label_results, module_symbols)
 from symbols import SymbolError, Symbols
 from workloads import GEOMETRY, WORKLOADS, Workload
 
+FIRST_RANGE = 48  # labels from here on are those of --range, as tags.h says
+MAX_RANGES = 16
 FAILURES = (EmulatorError, ImageError, ResultError, SymbolError, OSError)
 
 
@@ -53,32 +57,42 @@ def pairs(words: list[str], known: dict[str, str], what: str) -> dict[str, str]:
 
 class Model:
     """The built parts and one kernel. built: directory of the plugins, the
-    program and the modules; kernel: O= directory.
+    program and the modules; kernel: O= directory; memory: of the guest; limit:
+    seconds of one boot. Raises EmulatorError.
     """
 
     def __init__(self, built: Path, kernel: Path, emulator: Emulator,
-                 memory: str = "1G", limit: float = 600) -> None:
+                 memory: str, limit: float) -> None:
         self.built, self.kernel = built.resolve(), kernel.resolve()
         self.emulator, self.memory, self.limit = emulator, memory, limit
         self.plugin = self.built / f"plugin-api{emulator.check()}.so"
-        self.modules = self.built / f"modules-{self.kernel.name}"
+        name = hashlib.sha256(str(self.kernel).encode()).hexdigest()[:12]
+        self.modules = self.built / f"modules-{name}"
 
     def about_kernel(self) -> dict[str, str]:
-        """Return the kernel's version and compiler; raises OSError."""
+        """Return the kernel's version, compiler, hash of the series in it (as
+        scripts/kernel.sh noted it) and hash of the image. Raises OSError.
+        """
+        image = self.kernel / "arch/x86/boot/bzImage"
+        series = self.kernel / ".series"
         header = (self.kernel / "include/generated/compile.h").read_text()
         compiler = re.search(r'LINUX_COMPILER\s+"([^"]*)"', header)
         return {"release": (self.kernel / "include/config/kernel.release"
                             ).read_text().strip(),
-                "compiler": compiler[1] if compiler else "unknown"}
+                "compiler": compiler[1] if compiler else "unknown",
+                "series": series.read_text().strip() if series.exists() else "unknown",
+                "image": hashlib.sha256(image.read_bytes()).hexdigest()[:16]}
 
     def arguments(self, raw: Path, geometry: dict[str, str], workload: Workload,
                   symbols: Symbols, ranges: list[str]) -> str:
-        """Return QEMU's -plugin option."""
+        """Return QEMU's -plugin option. raw: file for the counts; ranges:
+        functions that get labels. Raises SymbolError.
+        """
         words = [str(self.plugin), f"out={raw}",
                  *(f"{name}={value}" for name, value in geometry.items())]
         if workload.unit_symbol:
             words.append(f"exec=unit:{symbols.address(workload.unit_symbol):x}")
-        for label, function in enumerate(ranges, 32):
+        for label, function in enumerate(ranges, FIRST_RANGE):
             words.append(f"range={label}:{symbols.address(function):x}:"
                          f"{symbols.end(function):x}")
         return ",".join(word.replace(",", ",,") for word in words)
@@ -116,13 +130,21 @@ class Model:
             counted = json.loads(raw.read_text())
         except ValueError:
             raise ResultError(f"{raw} is not whole") from None
-        for label, function in enumerate(ranges, 32):
-            lines.append(f"cachemodel: label {label} {function}")
-            if str(label) not in counted["labels"]:
-                raise ResultError(f"--range {function}: never executed")
+        for label, function in enumerate(ranges, FIRST_RANGE):
+            if str(label) in counted["labels"]:
+                lines.append(f"cachemodel: label {label} {function}")
+            else:
+                print(f"model: --range {function}: no access while it was counted")
         counted["labels"] = label_results(counted, lines,
                                           bool(workload.unit_symbol), symbols)
         return counted, seconds
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file that is there whole or not at all; raises OSError."""
+    scratch = Path(f"{path}.part")
+    scratch.write_text(text)
+    scratch.replace(path)
 
 
 def run_workload(args: argparse.Namespace) -> int:
@@ -135,28 +157,33 @@ def run_workload(args: argparse.Namespace) -> int:
     except ValueError as error:
         print(f"model.py: {error}", file=sys.stderr)
         return 2
+    if args.check:
+        return 0
     args.results.mkdir(parents=True, exist_ok=True)
-    base = (args.results / args.name).resolve()
+    base = args.results.resolve() / args.name
     model = Model(args.built, args.kernel,
-                  Emulator(args.qemu, shlex.split(args.qemu_options)),
-                  args.memory, args.time_limit)
+                  Emulator(args.qemu, args.qemu_options), args.memory,
+                  args.time_limit)
 
     def count(suffix: str, changed: dict[str, str]) -> tuple[dict[str, Any], float]:
         return model.count(workload, args.workload, words, {**geometry, **changed},
                            args.append, args.range,
-                           base.with_suffix(f"{suffix}.raw.json"),
-                           base.with_suffix(f"{suffix}.console"))
+                           Path(f"{base}{suffix}.raw.json"),
+                           Path(f"{base}{suffix}.console"))
     counted, seconds = count("", {})
     result: dict[str, Any] = {
         "kind": "modelled", "workload": args.workload, "words": words,
         "geometry": counted["geometry"],
-        "kernel": {**model.about_kernel(), "series": args.series,
+        "kernel": {**model.about_kernel(),
                    "append": "".join(f" {word}" for word in args.append)},
         "qemu": model.emulator.version, "cpu": CPU, "memory": args.memory,
         "command": args.told or shlex.join(sys.argv),
         "date": datetime.date.today().isoformat(), "seconds": round(seconds, 1),
         "accesses_per_second": round(sum(counted["all"][:3]) / seconds),
         "left_out": counted["left_out"], "labels": counted["labels"]}
+    own = counted["labels"].get(args.workload)
+    if workload.unit and not (own and own["units"]):
+        raise ResultError(f"no {workload.unit} was counted")
     if args.bound:
         full = {level: f"{geometry[level].split(':')[0]}:full"
                 for level in ("l1d", "l2", "llc")}
@@ -164,13 +191,16 @@ def run_workload(args: argparse.Namespace) -> int:
         result["fully_associative"] = {
             name: {key: value for key, value in label.items() if key != "functions"}
             for name, label in bound.items()}
-    base.with_suffix(".json").write_text(json.dumps(result, indent=1) + "\n")
     text = tables.one(result, args.top)
-    base.with_suffix(".txt").write_text(text)
+    write_whole(Path(f"{base}.json"), json.dumps(result, indent=1) + "\n")
+    write_whole(Path(f"{base}.txt"), text)
     print(text, end="")
     print(f"model: {seconds:.0f} s, {result['accesses_per_second'] / 1e6:.1f} million "
           f"accesses a second; {base}.json, {base}.txt")
     return 0
+
+
+RESULT_KEYS = {"workload", "words", "geometry", "kernel", "qemu", "labels"}
 
 
 def read_result(name: str, directory: Path) -> dict[str, Any]:
@@ -179,9 +209,9 @@ def read_result(name: str, directory: Path) -> dict[str, Any]:
         if path.is_file():
             try:
                 found = json.loads(path.read_text())
-                if found.get("kind") == "modelled":
+                if found["kind"] == "modelled" and RESULT_KEYS <= set(found):
                     return found
-            except (ValueError, AttributeError):
+            except (ValueError, TypeError, KeyError):
                 pass
             raise ResultError(f"{path} is no result of the cache model")
     raise ResultError(f"no result {name} in {directory}")
@@ -197,24 +227,41 @@ def compare(args: argparse.Namespace) -> int:
     return 0
 
 
-def list_workloads(_: argparse.Namespace) -> int:
+def list_workloads(args: argparse.Namespace) -> int:
     """Print the workloads."""
+    if args.names:
+        print(", ".join(WORKLOADS))
+        return 0
     for name, workload in WORKLOADS.items():
         settings = " ".join(f"{n}={v}" for n, v in workload.words.items())
         print(f"{name:10} {workload.about}\n{'':10} settings: {settings or 'none'}")
     return 0
 
 
+class Parser(argparse.ArgumentParser):
+    """One line for an error: whoever comes by make cannot use more."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"model.py: {message}\n")
+
+
+def stop(number: int, frame: object) -> NoReturn:
+    """SIGTERM and SIGHUP end a run as SIGINT does: QEMU goes with it."""
+    raise KeyboardInterrupt
+
+
 def arguments(argv: list[str] | None) -> argparse.Namespace:
     """Return the command line's values; exits with 2 when it is wrong."""
     head, _, rest = (__doc__ or "").partition("\n\n")
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         description=head, epilog=rest,
         formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
     one = commands.add_parser("run", help="boot and count")
     one.set_defaults(function=run_workload)
-    one.add_argument("workload", choices=WORKLOADS)
+    one.add_argument("workload", metavar="WORKLOAD", choices=WORKLOADS)
+    one.add_argument("--check", action="store_true",
+                     help="only look whether these arguments are right")
     one.add_argument("--name", help="of the result (default: the workload's)")
     one.add_argument("--set", action="append", default=[], metavar="NAME=VALUE",
                      help="a setting of the workload, see list")
@@ -222,8 +269,7 @@ def arguments(argv: list[str] | None) -> argparse.Namespace:
                      metavar="l1d|l2|llc=SIZE:WAYS, policy=lru|fifo, nt=evict|keep",
                      help="of the caches; WAYS may be full")
     one.add_argument("--bound", action="store_true",
-                     help="again with fully associative caches: what is left "
-                          "when no miss is a conflict")
+                     help="again with fully associative caches of these sizes")
     one.add_argument("--range", action="append", default=[], metavar="FUNCTION",
                      help="a label of its own for a function, callees left out")
     one.add_argument("--append", action="append", default=[],
@@ -232,11 +278,11 @@ def arguments(argv: list[str] | None) -> argparse.Namespace:
     one.add_argument("--built", type=Path, required=True,
                      help="where scripts/model.sh built the plugin and the guest")
     one.add_argument("--qemu", default="qemu-system-x86_64")
-    one.add_argument("--qemu-options", default="", help="such as '-L directory'")
+    one.add_argument("--qemu-options", type=shlex.split, default=[],
+                     help="such as '-L directory'")
     one.add_argument("--memory", default="1G", help="of the guest, 2G at most")
-    one.add_argument("--time-limit", type=float, default=900, metavar="SECONDS",
+    one.add_argument("--time-limit", type=int, default=900, metavar="SECONDS",
                      help="of one boot (default: 900)")
-    one.add_argument("--series", default="unknown", help="hash of the series")
     one.add_argument("--told", default="", help="command that the result names")
     two = commands.add_parser("compare", help="two results side by side")
     two.set_defaults(function=compare)
@@ -247,26 +293,34 @@ def arguments(argv: list[str] | None) -> argparse.Namespace:
                              metavar="DIR", help="default: build/results/model")
         command.add_argument("--top", type=int, default=10, metavar="N",
                              help="functions in a table (default: 10)")
-    commands.add_parser("list", help="the workloads").set_defaults(
-        function=list_workloads)
+    three = commands.add_parser("list", help="the workloads")
+    three.set_defaults(function=list_workloads)
+    three.add_argument("--names", action="store_true", help="only their names")
     args = parser.parse_args(argv)
     if args.command == "run":
         args.name = args.name or args.workload
-        if not re.fullmatch(r"[\w.-]+", args.name):
+        if not re.fullmatch(r"\w[\w.-]*", args.name):
             parser.error(f"--name {args.name}: letters, digits, _ . and - only")
+        size = re.fullmatch(r"(\d+)([MG])", args.memory)
+        if not size or int(size[1]) << {"M": 0, "G": 10}[size[2]] > 2048:
+            parser.error(f"--memory {args.memory}: up to 2G, as 512M or 1G")
+        if len(args.range) > MAX_RANGES or len(set(args.range)) < len(args.range):
+            parser.error(f"--range: {MAX_RANGES} functions at most, each once")
     return args
 
 
 def main(argv: list[str] | None = None) -> int:
     """Do what the command line says; return the exit status."""
     args = arguments(argv)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, stop)
     try:
         return args.function(args)
     except FAILURES as error:
         print(f"model.py: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print("model.py: interrupted, QEMU killed", file=sys.stderr)
+        print("model.py: interrupted", file=sys.stderr)
         return 130
 
 

@@ -28,7 +28,7 @@ def check_console(lines: list[str]) -> None:
 
 def label_names(lines: list[str]) -> dict[str, str]:
     """Return the labels' names by number, as the guest told them."""
-    told = (re.search(r"cachemodel: label (\d+) (\w+)$", line) for line in lines)
+    told = (re.search(r"cachemodel: label (\d+) (\S+)$", line) for line in lines)
     return {found[1]: found[2] for found in told if found}
 
 
@@ -73,7 +73,10 @@ def by_kind(kinds: dict[str, list[int]]) -> dict[str, dict[str, int]]:
 
 def label_result(name: str, raw: dict[str, Any], unit_symbol: bool,
                  symbols: Symbols) -> dict[str, Any]:
-    """Return one label's result; raises ResultError if it was left begun."""
+    """Return one label's result; raises ResultError if it was left begun.
+
+    raw: the plugin's; unit_symbol: see label_results().
+    """
     if raw["unbalanced"] or raw["begun"] != raw["ended"]:
         raise ResultError(
             f"label {name} was begun {raw['begun']} and ended {raw['ended']} times, "
@@ -86,8 +89,16 @@ def label_result(name: str, raw: dict[str, Any], unit_symbol: bool,
 
 def label_results(raw: dict[str, Any], lines: list[str], unit_symbol: bool,
                   symbols: Symbols) -> dict[str, Any]:
-    """Return the results of all labels by name; raises ResultError."""
+    """Return the results of all labels by name.
+
+    raw: what the plugin wrote; lines: of the guest's console; unit_symbol:
+    whether a unit is an execution that the plugin counted. Raises ResultError,
+    also when a label that the guest told of was never begun.
+    """
     names = label_names(lines)
+    never = [name for number, name in names.items() if number not in raw["labels"]]
+    if never or not raw["labels"]:
+        raise ResultError(f"nothing was counted for {', '.join(never) or 'any label'}")
     return {names.get(number, f"label {number}"):
             label_result(names.get(number, number), label, unit_symbol, symbols)
             for number, label in raw["labels"].items()}

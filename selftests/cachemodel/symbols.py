@@ -38,27 +38,35 @@ class Symbols:
                  modules: Iterable[str] = ()) -> None:
         try:
             kernel = _functions(system_map.read_text().splitlines())
+            loaded = _functions(modules)
         except (OSError, UnicodeDecodeError, ValueError) as error:
             raise SymbolError(f"{system_map} cannot be read as a System.map: "
                               f"{error}") from None
         if not kernel:
             raise SymbolError(f"{system_map} names no function")
-        self._kernel = dict((name, address) for address, name in kernel)
-        nm = subprocess.run(["nm", str(program)], capture_output=True,
-                            text=True, check=False)
-        if nm.returncode:
-            raise SymbolError(f"nm {program}: {nm.stderr.strip()}")
+        self._kernel: dict[str, list[int]] = {}
+        for address, name in kernel:
+            self._kernel.setdefault(name, []).append(address)
+        try:
+            nm = subprocess.run(["nm", str(program)], capture_output=True,
+                                text=True, check=True)
+        except (OSError, subprocess.CalledProcessError) as error:
+            raise SymbolError(f"nm {program}: {error}") from None
         user = [(address, f"{name} [user]")
                 for address, name in _functions(nm.stdout.splitlines())]
-        self._sorted = sorted({*kernel, *_functions(modules), *user})
+        if not user:
+            raise SymbolError(f"{program} names no function")
+        self._sorted = sorted({*kernel, *loaded, *user})
         self._starts = [address for address, _ in self._sorted]
         self._user_end = max(address for address, _ in user) + 4096
 
     def address(self, name: str) -> int:
         """Return where a function of the kernel is; raises SymbolError."""
-        if name not in self._kernel:
-            raise SymbolError(f"no function {name} in System.map")
-        return self._kernel[name]
+        addresses = self._kernel.get(name, [])
+        if len(addresses) != 1:
+            raise SymbolError(f"{len(addresses) or 'no'} function{'s' * (len(addresses) > 1)} "
+                              f"{name} in System.map")
+        return addresses[0]
 
     def end(self, name: str) -> int:
         """Return where the next function begins; raises SymbolError."""

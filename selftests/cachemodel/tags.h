@@ -5,8 +5,9 @@
  *
  *	0xca5e <op: 8 bits> <argument: 8 bits>
  *
- * Anywhere but under the cache model they do nothing. Labels are 0..63 and
- * independent of each other: an access counts for every label that is begun.
+ * Anywhere but under the cache model they do nothing. Labels are 0..47 (those
+ * above are model.py's, for functions) and independent of each other: an access
+ * counts for every label that is begun.
  * What is between the begin and the end is counted whoever executes it, so an
  * interrupt or another task on that CPU counts too.
  */

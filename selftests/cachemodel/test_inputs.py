@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+import expected
+import tables
 from emulator import EmulatorError, plugin_api
 from modelrun import MODEL, model
 
@@ -51,6 +53,10 @@ def test_bad_geometry(run_options: list[str], geometry: str, word: str) -> None:
     (["--set", "tasks"], "known are"),
     (["--set", "tasks=4 init=/bin/sh"], "not a value"),
     (["--geometry", "l3=8M:16"], "known are l1d=48K:12"),
+    (["--name", ".."], "letters, digits"),
+    (["--memory", "4G"], "up to 2G"),
+    (["--range", "schedule", "--range", "schedule"], "each once"),
+    (["--no-such"], "unrecognized arguments"),
 ])
 def test_bad_setting(run_options: list[str], option: list[str], word: str) -> None:
     """A setting that the workload does not have names those that it has."""
@@ -132,8 +138,9 @@ def test_time_limit(tmp_path: Path, run_options: list[str]) -> None:
     assert not qemu_of(tmp_path)
 
 
-def test_interrupted(tmp_path: Path, run_options: list[str]) -> None:
-    """SIGINT ends the run and QEMU; no result is left."""
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted(tmp_path: Path, run_options: list[str], number: int) -> None:
+    """A signal ends the run and QEMU; no result is left."""
     process = subprocess.Popen(
         [sys.executable, str(MODEL), "run", "ring", *run_options[:-1],
          str(tmp_path)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
@@ -142,10 +149,10 @@ def test_interrupted(tmp_path: Path, run_options: list[str]) -> None:
     while not qemu_of(tmp_path):
         assert process.poll() is None and time.monotonic() < deadline
         time.sleep(0.1)
-    os.kill(process.pid, signal.SIGINT)
+    os.kill(process.pid, number)
     _, error = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert error.strip() == "model.py: interrupted, QEMU killed"
+    assert error.strip() == "model.py: interrupted"
     assert not qemu_of(tmp_path)
     assert not (tmp_path / "ring.json").exists()
 
@@ -180,8 +187,50 @@ def test_side_by_side(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     rows = [line.split() for line in done.stdout.split("\n")]
     assert ["LLC", "misses", "4", "1", "0.250"] in rows
-    assert ["copy", "40", "10", "0.250"] in rows
+    assert ["copy", "4", "1", "0.250"] in rows
+    assert "nothing that was set" in done.stdout
     assert "Modelled, not timed" in done.stdout
+
+
+def test_cut_is_not_zero(tmp_path: Path) -> None:
+    """A function that a shortened result left out has no count, not none."""
+    whole, cut = a_result("ring", 40), a_result("ring", 10)
+    cut["labels"]["ring"].update(functions=[], functions_cut=0)
+    cut["words"] = {"tasks": "8"}
+    for name, result in (("whole", whole), ("cut", cut)):
+        (tmp_path / f"{name}.json").write_text(json.dumps(result))
+    done = model(["compare", "whole", "cut", "--results", str(tmp_path)])
+    assert ["copy", "4", "?", "-"] in [line.split() for line in done.stdout.split("\n")]
+    assert "words tasks: None, 8" in done.stdout
+
+
+def test_tables() -> None:
+    """One result's tables, with numbers that can be checked by hand."""
+    result = a_result("ring", 40)
+    result["fully_associative"] = {"ring": label(20)}
+    result["left_out"] = {"io": 3, "beyond_2GiB": 4}
+    rows = [line.split() for line in tables.one(result).split("\n")]
+    assert ["all", "10", "5", "4", "5"] in rows
+    assert ["other", "10", "5", "4", "5"] in rows
+    assert ["all,", "fully", "associative", "10", "5", "2"] in rows
+    assert ["40", "100.00", "50", "100.00", "100", "100.00", "1000", "copy"] in rows
+    assert "per context switch (10 counted)" in tables.one(result)
+
+
+def test_tables_last_level() -> None:
+    """Where nothing misses in the LLC, functions are told by L2 miss."""
+    assert "Top functions by L2 miss" in tables.top_functions(a_result("ring", 0), "ring")
+
+
+def test_arithmetic_has_limits() -> None:
+    """A geometry that the arithmetic does not hold for is refused."""
+    def geometry(llc: int, policy: str = "lru") -> dict[str, object]:
+        return {"l1d": {"size": 32 << 10, "ways": 8}, "l2": {"size": 256 << 10, "ways": 8},
+                "llc": {"size": llc, "ways": 16}, "policy": policy, "nt": "evict"}
+    assert expected.expected(geometry(1 << 20))
+    for wrong in (geometry(4 << 20), geometry(32 << 10), geometry(1 << 20, "fifo")):
+        with pytest.raises(ValueError):
+            expected.expected(wrong)
 
 
 def test_compare_refuses(tmp_path: Path) -> None:
@@ -191,5 +240,7 @@ def test_compare_refuses(tmp_path: Path) -> None:
     (tmp_path / "none.json").write_text("[]")
     where = ["--results", str(tmp_path)]
     one_line(["compare", "ring", "writers", *where], 1, "not to be compared")
+    one_line(["compare", "ring", "none", *where], 1, "no result of the cache model")
+    (tmp_path / "none.json").write_text('{"kind": "modelled"}')
     one_line(["compare", "ring", "none", *where], 1, "no result of the cache model")
     one_line(["compare", "ring", "missing", *where], 1, "no result missing")

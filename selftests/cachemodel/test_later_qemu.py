@@ -20,7 +20,7 @@ def test_later_qemu(run_options: list[str]) -> None:
     script = Path(os.environ["CF_ROOT"]) / "scripts/later-qemu.sh"
     done = subprocess.run([str(script)], capture_output=True, text=True, check=False)
     if done.returncode == 3:
-        pytest.skip(done.stdout.strip())
+        pytest.skip(": ".join([done.stdout.strip(), *done.stderr.strip().split("\n")[-1:]]))
     assert done.returncode == 0, done.stderr.strip()
     program, _, options = done.stdout.strip().partition(" ")
     run = model(["run", "calibrate", "--name", "later", "--qemu", program,

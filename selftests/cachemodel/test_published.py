@@ -19,7 +19,7 @@ def test_published_results() -> None:
         result = before.kept(name)
         assert KEYS <= set(result), name
         assert result["workload"] == arguments[0]
-        assert set(result["kernel"]) == {"release", "compiler", "series", "append"}
+        assert {"release", "compiler", "series", "image"} <= set(result["kernel"])
         for word in arguments:
             if word.startswith("--set="):
                 assert word.removeprefix("--set=") in result["command"]
@@ -47,3 +47,18 @@ def test_published_can_fail(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(before, "kept", altered)
     for path, text in before.pages().items():
         assert text != whole[path]
+
+
+def test_published_is_one_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cell of another kernel is no cell of the table."""
+    before.check_one_kernel()
+    kept = before.kept
+
+    def altered(name: str) -> dict:
+        result = kept(name)
+        if name == "ring-64-10":
+            result["kernel"]["series"] = "another"
+        return result
+    monkeypatch.setattr(before, "kept", altered)
+    with pytest.raises(ValueError, match="ring-64-10 has another kernel"):
+        before.pages()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Calibration: the patterns of the module, in the kernel, and one of loads in
- * user space, where the timer may interrupt: it is tried a few times.
+ * user space, begun just after a timer interrupt so that none comes between.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -9,10 +9,9 @@
 
 #include "guest.h"
 
-#define USER_LABEL	60
+#define USER_LABEL	40
 #define USER_BYTES	(16 << 10)
 
-/* The last of them, or one that the timer did not interrupt, is to be exact */
 __attribute__((noinline)) void user_walk(const char *start, const char *end)
 {
 	cachemodel_begin(USER_LABEL);
