@@ -32,6 +32,7 @@ HERE = Path(__file__).resolve().parent
 KEPT = HERE.parents[1] / "Documentation/results/model"
 TASKS = (4, 8, 12, 16, 32, 64, 128, 256)
 PERTURB = (0, 3, 10, 31, 100)
+WRITERS_PERTURB = (0, 10, 100)
 SWITCHES = 4000
 FUNCTIONS = 12
 WRITERS = {
@@ -43,8 +44,9 @@ WRITERS = {
 
 def cells() -> dict[str, list[str]]:
     """Return the runs by name: the options of model.py run."""
-    runs = {name: ["writers", "--bound", *(f"--set={word}" for word in words)]
-            for name, words in WRITERS.items()}
+    runs = {f"{name}-{perturb}": ["writers", "--bound", f"--set=perturb={perturb}",
+                                  *(f"--set={word}" for word in words)]
+            for name, words in WRITERS.items() for perturb in WRITERS_PERTURB}
     for tasks in TASKS:
         for perturb in PERTURB:
             runs[f"ring-{tasks}-{perturb}"] = [
@@ -165,9 +167,14 @@ def writers_table() -> str:
     """Return the page part about the writers."""
     parts = []
     for name in WRITERS:
-        result = kept(name)
+        runs = [kept(f"{name}-{perturb}") for perturb in WRITERS_PERTURB]
+        result = runs[0]
         parts += [tables.headline(result), tables.summary(result, "writers"),
-                  tables.top_functions(result, "writers", 5)]
+                  tables.top_functions(result, "writers", 5),
+                  f"LLC misses per record, of {len(runs)} boots with perturbed memory "
+                  "the median (least..most): " + spread([
+                      misses(run["labels"]["writers"], "llc") /
+                      run["labels"]["writers"]["units"] for run in runs])]
     return literal("\n\n".join([*parts, wrapped(tables.LIMITS)]))
 
 

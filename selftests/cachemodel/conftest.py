@@ -30,6 +30,8 @@ BOOTS = {
                        "l2=256K:full", "--geometry", "llc=1M:full"],
     "ring-1": ["ring", "--set", "tasks=64", "--set", "rounds=20", "--bound"],
     "ring-2": ["ring", "--set", "tasks=64", "--set", "rounds=20"],
+    "ring-1024": ["ring", "--set", "tasks=1024", "--set", "rounds=2",
+                  "--set", "warm=1"],
     "ring-perturbed": ["ring", "--set", "tasks=64", "--set", "rounds=20",
                        "--set", "perturb=5"],
     "writers-1": WRITERS,

@@ -19,7 +19,7 @@
 #define CACHEMODEL_END		1
 #define CACHEMODEL_BEGIN_ALL	2	/* begin a label on all CPUs */
 #define CACHEMODEL_END_ALL	3
-#define CACHEMODEL_UNIT		4	/* one more unit of work for a label */
+#define CACHEMODEL_UNIT		4	/* one more unit of work, if it is begun */
 #define CACHEMODEL_CLEAR	5	/* empty all caches, nothing is written back */
 #define CACHEMODEL_KIND		6	/* next instruction's page is of this kind */
 
@@ -30,7 +30,13 @@
 #define CACHEMODEL_PAGE_CACHE	3
 #define CACHEMODEL_USER_BUFFER	4
 
-#define CACHEMODEL_TAG ".byte 0x0f, 0x1f, 0x84, 0x00\n\t.long 0xca5e0000 + (%c[op] << 8) + %c[arg]\n\t"
+#define CACHEMODEL_LABELS	48
+#define CACHEMODEL_TAG \
+	".if (%c[arg]) < 0 || (%c[arg]) >= 48\n\t"	\
+	".error \"cachemodel: no such label or kind\"\n\t"	\
+	".endif\n\t"						\
+	".byte 0x0f, 0x1f, 0x84, 0x00\n\t"			\
+	".long 0xca5e0000 + (%c[op] << 8) + %c[arg]\n\t"
 
 #define cachemodel_tag(op_, arg_) \
 	asm volatile(CACHEMODEL_TAG : : [op] "i" (op_), [arg] "i" (arg_) : "memory")

@@ -31,6 +31,7 @@ def one_line(arguments: list[str], code: int, *words: str) -> None:
 @pytest.mark.parametrize("geometry, word", [
     ("l1d=32K:0", "bad argument l1d=32K:0"),
     ("l1d=32K:-1", "bad argument"),
+    ("l1d=32K:4294967304", "bad argument"),
     ("l1d=32K", "bad argument"),
     ("l1d=32K:8x", "bad argument"),
     ("l1d=0K:8", "wrong geometry of l1d"),
@@ -67,6 +68,8 @@ def test_bad_guest_setting(run_options: list[str]) -> None:
     """A value out of its bounds is refused by the guest, with the bounds."""
     one_line(["run", "ring", "--name", "bad-guest", "--set", "tasks=1", *run_options],
              1, "tasks=1: a whole number of 2..4096 is wanted")
+    one_line(["run", "writers", "--name", "bad-guest", "--set", "file_kib=524288",
+              *run_options], 1, "4 writers of 512 MiB are more than half the memory")
 
 
 def test_bad_function(run_options: list[str]) -> None:

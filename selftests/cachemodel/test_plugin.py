@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The caches without QEMU (plugin/tracer.c) against a second, plain model."""
+"""The caches without QEMU (plugin/tracer.c) against a second, plain model, and
+the decoder of non-temporal stores against an assembler."""
 from __future__ import annotations
 
+import ctypes
 import random
 import subprocess
 from collections import OrderedDict
@@ -51,58 +53,85 @@ class Plain:
 
 
 class PlainMachine:
-    """One CPU with three caches, as hierarchy.h describes them."""
+    """CPUs with two caches each and one for all, as hierarchy.h describes them."""
 
-    def __init__(self, geometry: list[str]) -> None:
-        self.caches = [Plain(text) for text in geometry]
-        self.written = 0
+    def __init__(self, geometry: list[str], cpus: int, nt: str) -> None:
+        self.own = [[Plain(text) for text in geometry[:2]] for _ in range(cpus)]
+        self.llc, self.nt, self.written = Plain(geometry[2]), nt, 0
 
-    def give_down(self, level: int, line: int) -> None:
+    def give_down(self, cpu: int, level: int, line: int) -> None:
         """A dirty line leaves a level for the next one, or for memory."""
         if level == 3:
             self.written += 1
             return
-        entries = self.caches[level].set_of(line)
+        entries = (self.llc if level == 2 else self.own[cpu][level]).set_of(line)
         if line in entries:
             entries[line] = True
         else:
-            self.put(level, line, True)
+            self.put(cpu, level, line, True)
 
-    def put(self, level: int, line: int, dirty: bool) -> None:
+    def put(self, cpu: int, level: int, line: int, dirty: bool) -> None:
         """Put a line into a level."""
-        gone = self.caches[level].insert(line, dirty)
+        gone = (self.llc if level == 2 else self.own[cpu][level]).insert(line, dirty)
         if gone and gone[1]:
-            self.give_down(level + 1, gone[0])
+            self.give_down(cpu, level + 1, gone[0])
 
-    def access(self, op: str, line: int) -> tuple[int, int]:
+    def holders(self, cpu: int, line: int) -> list[OrderedDict[int, bool]]:
+        """Return the sets of other CPUs that hold a line."""
+        return [cache.set_of(line) for other, own in enumerate(self.own)
+                if other != cpu for cache in own if line in cache.set_of(line)]
+
+    def store_nt(self, cpu: int, line: int) -> None:
+        """A store past the caches."""
+        taken = self.holders(cpu, line)
+        if self.nt == "evict":
+            taken += [cache.set_of(line) for cache in (*self.own[cpu], self.llc)]
+        self.written = int(any([entries.pop(line, False) for entries in taken]))
+
+    def access(self, cpu: int, op: str, line: int) -> tuple[int, int]:
         """Return (levels missed, lines written to memory)."""
-        self.written = 0
+        self.written, others = 0, self.holders(cpu, line)
         if op == "n":
-            dirty = [cache.set_of(line).pop(line, False) for cache in self.caches]
-            return 0, int(any(dirty))
-        missed = 0
-        while missed < 3 and line not in self.caches[missed].set_of(line):
-            missed += 1
-        if missed < 3:
-            entries = self.caches[missed].set_of(line)
-            entries.move_to_end(line)
-            if not missed:
-                entries[line] |= op == "w"
-        for level in reversed(range(missed)):
-            self.put(level, line, level == 0 and op == "w")
-        return missed, self.written
+            self.store_nt(cpu, line)
+            return 0, self.written
+        if op == "w":
+            for entries in others:
+                del entries[line]
+        found = next((level for level, cache in enumerate(self.own[cpu])
+                      if line in cache.set_of(line)), 2)
+        if found < 2:
+            self.own[cpu][found].set_of(line).move_to_end(line)
+        else:
+            if op == "r" and any([entries[line] for entries in others]):
+                for entries in others:
+                    entries[line] = False
+                self.give_down(cpu, 2, line)
+            if line in self.llc.set_of(line):
+                self.llc.set_of(line).move_to_end(line)
+            else:
+                if not (others and op == "w"):
+                    self.put(cpu, 2, line, False)
+                found = 2 if others else 3
+            self.put(cpu, 1, line, False)
+        if found:
+            self.put(cpu, 0, line, op == "w")
+        else:
+            self.own[cpu][0].set_of(line)[line] |= op == "w"
+        return found, self.written
 
 
 SMALL = ["1024:2", "4096:4", "16384:8"]
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("cpus", [1, 2, 4])
+@pytest.mark.parametrize("nt", ["evict", "keep"])
 @pytest.mark.parametrize("ops", ["r", "rw", "rrwn"])
-def test_plain_model(built: Path, seed: int, ops: str) -> None:
+def test_plain_model(built: Path, cpus: int, nt: str, ops: str) -> None:
     """Random accesses miss where the plain model says, and write as often."""
-    trace = random_trace(seed, 20000, 1000, ops)
-    plain = PlainMachine(SMALL)
-    assert traced(built, SMALL, trace) == [plain.access(op, line) for _, op, line in trace]
+    trace = random_trace(cpus, 20000, 1000, ops, cpus)
+    plain = PlainMachine(SMALL, cpus, nt)
+    assert traced(built, SMALL, trace, cpus, nt=nt) == [
+        plain.access(*access) for access in trace]
 
 
 @pytest.mark.parametrize("policy", ["lru", "fifo"])
@@ -127,9 +156,44 @@ def test_fifo_differs(built: Path) -> None:
 
 
 def test_sharing_rules(built: Path) -> None:
-    """Reads share; a write takes the line from all others; what was written
-    reaches memory once."""
+    """Reads share; a write invalidates in all others; what was written reaches
+    memory once."""
     trace = [(0, "w", 5), (1, "r", 5), (0, "r", 5), (1, "w", 5), (0, "r", 5),
              (2, "n", 5), (0, "r", 5)]
     assert traced(built, SMALL, trace, cpus=3) == [
         (3, 0), (2, 0), (0, 0), (0, 0), (2, 0), (0, 1), (3, 0)]
+
+
+NON_TEMPORAL = (
+    "movnti %eax, (%rdi)", "movnti %rax, 64(%r8)", "movnti %r9, (%rdi,%rcx,8)",
+    "movntps %xmm1, (%rdi)", "movntpd %xmm9, 16(%r10)", "movntdq %xmm0, (%rdi)",
+    "movntq %mm0, (%rdi)", "movntss %xmm0, (%rdi)", "movntsd %xmm0, (%rdi)",
+    "maskmovq %mm1, %mm0", "maskmovdqu %xmm1, %xmm0", "movntdq %xmm0, %fs:(%rdi)",
+    "vmovntdq %ymm0, (%rdi)", "vmovntps %ymm8, (%r8)", "vmovntpd %xmm1, (%rdi)",
+    "vmaskmovdqu %xmm1, %xmm0", "movnti %eax, (%edi)")
+CACHED = (
+    "movq %rax, (%rdi)", "movdqa %xmm0, (%rdi)", "movaps %xmm0, (%rdi)",
+    "movups %xmm0, 0x2b(%rdi)", "movl $0xe7, (%rdi)", "rep movsb", "rep stosq",
+    "lock cmpxchg %rdx, (%rdi)", "cvttpd2dq (%rdi), %xmm0", "cvtdq2pd (%rdi), %xmm0",
+    "pmulhw (%rdi), %xmm0", "movntdqa (%rdi), %xmm0", "xchg %rax, (%rdi)",
+    "push %rax", "vmovdqa %ymm0, (%rdi)", "vmovups %ymm0, 0xe7(%rdi)", "nop",
+    "fxsave (%rdi)", "xsave (%rdi)", "movb $0x2b, 0xc3(%rdi)", "sfence",
+    "prefetchnta (%rdi)", "clflush (%rdi)", "vpermd (%rdi), %ymm1, %ymm2")
+
+
+@pytest.mark.parametrize("instructions, expected",
+                         [(NON_TEMPORAL, True), (CACHED, False)])
+def test_nt_decoder(built: Path, tmp_path: Path, instructions: tuple[str, ...],
+                    expected: bool) -> None:
+    """The decoder knows each form that the assembler makes, and no other."""
+    source, image = tmp_path / "all.s", tmp_path / "all.o"
+    source.write_text("".join(f".byte 2f-1f\n1: {instruction}\n2: .balign 32\n"
+                              for instruction in instructions))
+    subprocess.run(["as", "-o", str(image), str(source)], check=True)
+    subprocess.run(["objcopy", "-O", "binary", "-j", ".text", str(image)], check=True)
+    code = image.read_bytes()
+    decode = ctypes.CDLL(str(built / "nt.so")).is_nt_store
+    decode.restype, decode.argtypes = ctypes.c_bool, [ctypes.c_char_p, ctypes.c_size_t]
+    for number, instruction in enumerate(instructions):
+        slot = code[32 * number:32 * number + 32]
+        assert decode(slot[1:], slot[0]) == expected, instruction

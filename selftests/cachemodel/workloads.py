@@ -41,7 +41,8 @@ WORKLOADS = {
         "context switch", "__switch_to_asm"),
     "writers": Workload(
         "writers that each fill a new file of their own",
-        {"writers": "4", "record": "4096", "file_kib": "16384", "fs": "ext4"},
+        {"writers": "4", "record": "4096", "file_kib": "16384", "fs": "ext4",
+         "perturb": "0"},
         "record", cpus=4, disk=True,
         append=("brd.rd_nr=1", "brd.rd_size=1048576")),
 }

@@ -24,6 +24,7 @@ void calibrate(void)
 {
 	char *buffer = aligned_alloc(PAGE, USER_BYTES);
 
+	pin(0);
 	if (!buffer)
 		fail("no memory");
 	memset(buffer, 1, USER_BYTES);

@@ -7,11 +7,12 @@
 
 #define PAGE	4096
 
-/* Print a line for the runner on the console: "cachemodel: " and this */
+/* Print a line for the runner, "cachemodel: " and this, and wait till it is out */
 void tell(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Tell of an error, with errno's text if there is one, and end the machine */
+/* Tell of an error and end the machine; fail_errno() with errno's text */
 void fail(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
+void fail_errno(const char *what) __attribute__((noreturn));
 
 /* End the machine: the workload is done */
 void done(void) __attribute__((noreturn));
@@ -23,6 +24,16 @@ long number(const char *name, long least, long most, long unset);
 const char *word(const char *name, const char *unset);
 
 void pin(int cpu);
+
+/* From now on no child may end: that ends the machine with an error */
+void keep_children(void);
+
+/* Let what was begun before (boot, the console) come to its end: half a second */
+void settle(void);
+
+/* Word perturb=: so many processes with a pipe each come, and half of them go */
+void perturb_memory(void);
+
 void write_file(const char *path, const char *text);
 
 /* Load /NAME.ko */

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,8 @@
 #include <sys/reboot.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "guest.h"
@@ -39,28 +42,34 @@ void tell(const char *format, ...)
 	vprintf(format, args);
 	printf("\n");
 	va_end(args);
+	fflush(stdout);
+	tcdrain(STDOUT_FILENO);
 }
 
-static void power_off(void)
+static void __attribute__((noreturn)) power_off(void)
 {
 	fflush(stdout);
+	tcdrain(STDOUT_FILENO);
 	reboot(RB_AUTOBOOT);	/* QEMU runs with -no-reboot: it ends */
-	pause();
-	_exit(1);
+	for (;;)
+		pause();
 }
 
 void fail(const char *format, ...)
 {
-	int error = errno;
 	va_list args;
 
 	va_start(args, format);
 	printf("cachemodel: error: ");
 	vprintf(format, args);
-	printf("%s%s\n", error ? ": " : "", error ? strerror(error) : "");
+	printf("\n");
 	va_end(args);
 	power_off();
-	_exit(1);
+}
+
+void fail_errno(const char *what)
+{
+	fail("%s: %s", what, strerror(errno));
 }
 
 /* The runner needs the addresses of modules; the rest is in System.map */
@@ -70,7 +79,7 @@ static void tell_modules(void)
 	char line[512];
 
 	if (!file)
-		fail("/proc/kallsyms");
+		fail_errno("/proc/kallsyms");
 	while (fgets(line, sizeof(line), file)) {
 		if (strchr(line, '['))
 			printf("cachemodel: symbol %s", line);
@@ -83,7 +92,6 @@ void done(void)
 	tell_modules();
 	tell("done");
 	power_off();
-	_exit(1);
 }
 
 const char *word(const char *name, const char *unset)
@@ -102,7 +110,6 @@ long number(const char *name, long least, long most, long unset)
 	if (!text)
 		return unset;
 	value = strtol(text, &rest, 10);
-	errno = 0;
 	if (*rest || value < least || value > most)
 		fail("%s=%s: a whole number of %ld..%ld is wanted", name, text, least, most);
 	return value;
@@ -115,7 +122,48 @@ void pin(int cpu)
 	CPU_ZERO(&set);
 	CPU_SET(cpu, &set);
 	if (sched_setaffinity(0, sizeof(set), &set))
-		fail("sched_setaffinity to CPU %d", cpu);
+		fail_errno("sched_setaffinity");
+}
+
+static void child_ended(int number)
+{
+	(void)number;
+	fail("a process of the workload ended: out of memory?");
+}
+
+void keep_children(void)
+{
+	signal(SIGCHLD, child_ended);
+}
+
+void settle(void)
+{
+	usleep(500000);
+}
+
+void perturb_memory(void)
+{
+	long count = number("perturb", 0, 400, 0);
+
+	for (long i = 0; i < count; i++) {
+		pid_t child;
+		int ends[2];
+
+		if (pipe(ends))
+			fail_errno("pipe for perturb=");
+		child = fork();
+		if (child < 0)
+			fail_errno("fork for perturb=");
+		while (!child)
+			pause();
+		/* The child keeps the pipe */
+		close(ends[0]);
+		close(ends[1]);
+		if (i % 2) {
+			kill(child, SIGKILL);
+			waitpid(child, NULL, 0);
+		}
+	}
 }
 
 void write_file(const char *path, const char *text)
@@ -123,7 +171,7 @@ void write_file(const char *path, const char *text)
 	int fd = open(path, O_WRONLY);
 
 	if (fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text))
-		fail("%s", path);
+		fail_errno(path);
 	close(fd);
 }
 
@@ -135,7 +183,7 @@ void load(const char *name)
 	snprintf(path, sizeof(path), "/%s.ko", name);
 	fd = open(path, O_RDONLY);
 	if (fd < 0 || syscall(SYS_finit_module, fd, "", 0))
-		fail("%s", path);
+		fail_errno(path);
 	close(fd);
 }
 
@@ -144,6 +192,7 @@ void tell_tasks(void)
 	load("kinds");
 }
 
+/* On one CPU: a tag and the load behind it belong together */
 static void tell_pages(const char *start, unsigned long size, int file)
 {
 	for (unsigned long offset = 0; offset < size; offset += PAGE) {
@@ -161,10 +210,10 @@ void tell_file(const char *path)
 	char *start;
 
 	if (fd < 0 || fstat(fd, &stat))
-		fail("%s", path);
+		fail_errno(path);
 	start = mmap(NULL, stat.st_size, PROT_READ, MAP_SHARED, fd, 0);
 	if (start == MAP_FAILED)
-		fail("mmap of %s", path);
+		fail_errno(path);
 	tell_pages(start, stat.st_size, 1);
 	munmap(start, stat.st_size);
 	close(fd);
@@ -179,7 +228,7 @@ static void mount_or_fail(const char *type, const char *where)
 {
 	mkdir(where, 0755);
 	if (mount(type, where, type, 0, NULL))
-		fail("mount of %s", where);
+		fail_errno(where);
 }
 
 int main(void)
@@ -194,6 +243,5 @@ int main(void)
 		if (!strcmp(name, workloads[i].name))
 			workloads[i].run();
 	}
-	errno = 0;
 	fail("workload=%s is not known to the guest", name);
 }

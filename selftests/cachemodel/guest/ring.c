@@ -6,9 +6,8 @@
  * perturb= (how many processes come and in part go before, so that memory is
  * laid out in another way).
  */
-#include <signal.h>
 #include <stdlib.h>
-#include <sys/wait.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "guest.h"
@@ -28,35 +27,14 @@ static void pass_on(long from, long to)
 }
 
 /* Task 0: starts the token, counts the rounds; the others are in the ring */
-static void lead(long tasks, long rounds)
+static void lead(long rounds)
 {
 	while (rounds--) {
 		char token;
 
-		if (write(pipes[1 % tasks][1], "t", 1) != 1 ||
+		if (write(pipes[1][1], "t", 1) != 1 ||
 		    read(pipes[0][0], &token, 1) != 1)
 			fail("the token is lost at task 0");
-	}
-}
-
-/* Processes with a pipe each: every other one stays, asleep */
-static void perturb_memory(long count)
-{
-	for (long i = 0; i < count; i++) {
-		pid_t child;
-		int unused[2];
-
-		if (pipe(unused))
-			fail("pipe %ld of perturb", i);
-		child = fork();
-		if (child < 0)
-			fail("fork %ld of perturb", i);
-		while (!child)
-			pause();
-		if (i % 2) {
-			kill(child, SIGKILL);
-			waitpid(child, NULL, 0);
-		}
 	}
 }
 
@@ -65,28 +43,33 @@ void ring(void)
 	long tasks = number("tasks", 2, MAX_TASKS, 64);
 	long rounds = number("rounds", 1, 1000000, 50);
 	long warm = number("warm", 1, 1000000, 5);
+	struct rlimit files = { 2 * MAX_TASKS + 64, 2 * MAX_TASKS + 64 };
 
+	if (setrlimit(RLIMIT_NOFILE, &files))
+		fail_errno("setrlimit");
 	pin(0);
-	perturb_memory(number("perturb", 0, 400, 0));
+	perturb_memory();
 	tell("label %d ring", RING_LABEL);
 	for (long task = 0; task < tasks; task++) {
 		if (pipe(pipes[task]))
-			fail("pipe %ld of %ld", task, tasks);
+			fail_errno("pipe of the ring");
 	}
 	for (long task = 1; task < tasks; task++) {
 		pid_t child = fork();
 
 		if (child < 0)
-			fail("fork %ld of %ld", task, tasks);
+			fail_errno("fork of the ring");
 		while (!child)
 			pass_on(task, (task + 1) % tasks);
 	}
 	tell("progress ring of %ld tasks, %ld rounds", tasks, rounds);
-	lead(tasks, warm);
+	keep_children();
+	settle();
+	lead(warm);
 	cachemodel_begin_all(RING_LABEL);
-	lead(tasks, rounds);
+	lead(rounds);
 	cachemodel_end_all(RING_LABEL);
-	/* All other tasks sleep in read(): none has left its loop */
+	/* All other tasks are in their loops, asleep or about to be */
 	tell_tasks();
 	done();
 }

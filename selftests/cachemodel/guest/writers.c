@@ -2,8 +2,8 @@
 /*
  * Writers that each fill a new file of their own, record after record, at the
  * same time: the shape of iozone -i 0 -t 4. Nothing is written to the device
- * meanwhile. Words: writers=, record= (bytes), file_kib= (of each file),
- * fs=ext4|tmpfs.
+ * meanwhile, and the caches are empty at the start. Words: writers=, record=
+ * (bytes), file_kib= (of each file), fs=ext4|tmpfs, perturb=.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/sysinfo.h>
 #include <unistd.h>
 
 #include "guest.h"
@@ -27,14 +28,14 @@ static void make_disk(void)
 	char data[BLOCK];
 
 	if (disk < 0 || !file)
-		fail("the RAM disk");
+		fail_errno("the RAM disk");
 	while (fread(&block, sizeof(block), 1, file) == 1) {
 		if (fread(data, BLOCK, 1, file) != 1 ||
 		    pwrite(disk, data, BLOCK, block * BLOCK) != BLOCK)
-			fail("block %lu of the RAM disk", block);
+			fail_errno("a block of the RAM disk");
 	}
 	if (fsync(disk) || close(disk))
-		fail("the RAM disk");
+		fail_errno("the RAM disk");
 	fclose(file);
 }
 
@@ -47,7 +48,7 @@ static void mount_fs(const char *fs)
 		fail("fs=%s: ext4 or tmpfs is wanted", fs);
 	/* ext4 would go on making its inode tables while it is counted */
 	if (mount("/dev/ram0", "/mnt", fs, 0, strcmp(fs, "ext4") ? "" : "noinit_itable"))
-		fail("mount of %s", fs);
+		fail_errno("mount of /mnt");
 	/* No writeback while it is counted */
 	write_file("/proc/sys/vm/dirty_background_ratio", "90");
 	write_file("/proc/sys/vm/dirty_ratio", "95");
@@ -61,30 +62,30 @@ static void name_of(char *path, size_t size, long writer)
 
 static void write_records(int fd, const char *buffer, long record, long bytes)
 {
-	for (long done = 0; done < bytes; done += record) {
+	for (long at = 0; at < bytes; at += record) {
 		cachemodel_unit(WRITERS_LABEL);
 		if (write(fd, buffer, record) != record)
-			fail("write of %ld bytes at %ld", record, done);
+			fail_errno("write of a record");
 	}
 }
 
 /* Waits for a byte from start, writes, says so to ready, and stays */
-static void writer(long number, const char *buffer, long record, long bytes,
+static void writer(long which, const char *buffer, long record, long bytes,
 		   int start, int ready)
 {
 	char path[32], byte;
 	int fd;
 
-	name_of(path, sizeof(path), number);
-	pin(number % sysconf(_SC_NPROCESSORS_ONLN));
+	name_of(path, sizeof(path), which);
+	pin(which % sysconf(_SC_NPROCESSORS_ONLN));
 	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
 	if (fd < 0)
-		fail("%s", path);
+		fail_errno(path);
 	if (write(ready, "r", 1) != 1 || read(start, &byte, 1) != 1)
-		fail("writer %ld", number);
+		fail_errno("start of a writer");
 	write_records(fd, buffer, record, bytes);
 	if (write(ready, "d", 1) != 1)
-		fail("writer %ld", number);
+		fail_errno("end of a writer");
 	for (;;)
 		pause();
 }
@@ -95,8 +96,22 @@ static void wait_for(int ready, long writers)
 
 	while (writers--) {
 		if (read(ready, &byte, 1) != 1)
-			fail("a writer is lost");
+			fail_errno("wait for a writer");
 	}
+}
+
+/* What is written must stay in memory and below the limit of dirty pages */
+static void check_size(long count, long record, long bytes)
+{
+	struct sysinfo info;
+	long most;
+
+	if (sysinfo(&info))
+		fail_errno("sysinfo");
+	most = info.totalram / 2 >> 20;
+	if (count * ((bytes + record) >> 20) > most)
+		fail("%ld writers of %ld MiB are more than half the memory, %ld MiB",
+		     count, bytes >> 20, most);
 }
 
 void writers(void)
@@ -111,10 +126,13 @@ void writers(void)
 	bytes -= bytes % record;
 	if (!bytes)
 		fail("file_kib= is less than one record");
+	check_size(count, record, bytes);
 	tell("label %d writers", WRITERS_LABEL);
+	pin(0);
+	perturb_memory();
 	mount_fs(fs);
 	if (pipe(start) || pipe(ready))
-		fail("pipe");
+		fail_errno("pipe");
 	for (long i = 0; i < count; i++) {
 		pid_t child;
 
@@ -125,16 +143,19 @@ void writers(void)
 		tell_buffer(buffer, record);
 		child = fork();
 		if (child < 0)
-			fail("fork of writer %ld", i);
+			fail_errno("fork of a writer");
 		if (!child)
 			writer(i, buffer, record, bytes, start[0], ready[1]);
 	}
+	keep_children();
 	wait_for(ready[0], count);
 	tell("progress %ld writers of %ld-byte records on %s", count, record, fs);
+	settle();
+	cachemodel_clear();
 	cachemodel_begin_all(WRITERS_LABEL);
 	if (write(start[1], "gggggggggggggggggggggggggggggggggggggggggggggggggggggggggggggggg",
 		  count) != count)
-		fail("start");
+		fail_errno("start of the writers");
 	wait_for(ready[0], count);
 	cachemodel_end_all(WRITERS_LABEL);
 	for (long i = 0; i < count; i++) {

@@ -2,8 +2,8 @@
 /*
  * Patterns of accesses whose misses arithmetic can tell, one label for each;
  * expected.py holds the arithmetic. They run in one physically contiguous
- * buffer with interrupts off and keep everything in registers, so that the
- * counts are exact. The sizes suit an L1D of 32 KiB, 8 ways, an L2 of 256 KiB,
+ * buffer on CPU 0, with interrupts off, and keep everything in registers, so
+ * that the counts are exact. The sizes suit an L1D of 32 KiB, 8 ways, an L2 of 256 KiB,
  * 8 ways, and an LLC of 1 MiB, 16 ways, and tell others apart too.
  */
 #include <linux/cpu.h>
@@ -143,30 +143,29 @@ static void other_cpu_reads_again(void *buffer)
 	REGION(cpu1_reads_again, read(buffer, 64, SZ_16K / 64, 1));
 }
 
-static void two_cpus(void *buffer)
+/*
+ * Between the regions the CPUs do other things, but much less than would push
+ * the 16 KiB out of an L1D of 32 KiB.
+ */
+static int two_cpus(void *buffer)
 {
 	unsigned long flags;
-	int other;
+	int ret;
 
 	/* Booted with maxcpus=1: until now no other CPU could touch the LLC */
-	if (nr_cpu_ids > 1 && !cpu_online(1))
-		add_cpu(1);
-	migrate_disable();
-	other = cpumask_any_but(cpu_online_mask, smp_processor_id());
-	if (other >= nr_cpu_ids) {
-		pr_info("cachemodel: one CPU, nothing is shared\n");
-		goto out;
-	}
+	ret = add_cpu(1);
+	if (ret)
+		return ret;
 	local_irq_save(flags);
 	COLD(cpu0_writes, write(buffer, 64, SZ_16K / 64));
 	local_irq_restore(flags);
-	smp_call_function_single(other, other_cpu_reads, buffer, 1);
+	ret = smp_call_function_single(1, other_cpu_reads, buffer, 1);
+	if (ret)
+		return ret;
 	local_irq_save(flags);
 	REGION(cpu0_writes_again, write(buffer, 64, SZ_16K / 64));
 	local_irq_restore(flags);
-	smp_call_function_single(other, other_cpu_reads_again, buffer, 1);
-out:
-	migrate_enable();
+	return smp_call_function_single(1, other_cpu_reads_again, buffer, 1);
 }
 
 static int __init calibrate_init(void)
@@ -174,7 +173,7 @@ static int __init calibrate_init(void)
 	struct page *pages = alloc_pages(GFP_KERNEL | __GFP_ZERO, ORDER);
 	unsigned long flags;
 	void *buffer;
-	int i;
+	int i, ret;
 
 	if (!pages)
 		return -ENOMEM;
@@ -187,9 +186,9 @@ static int __init calibrate_init(void)
 	writes_nt(buffer);
 	splits(buffer);
 	local_irq_restore(flags);
-	two_cpus(buffer);
+	ret = two_cpus(buffer);
 	__free_pages(pages, ORDER);
-	return 0;
+	return ret;
 }
 
 static void __exit calibrate_exit(void)

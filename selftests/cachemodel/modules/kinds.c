@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Tells the cache model which pages hold a task_struct or a kernel stack at
- * the time the module is loaded. For a machine at rest: it takes no reference
- * on a stack, so no task may exit meanwhile.
+ * the time the module is loaded: those of all processes and threads, and of the
+ * first CPU's idle task.
  */
 #include <linux/init_task.h>
 #include <linux/module.h>
@@ -17,7 +17,7 @@ static void __init tell_task(struct task_struct *task)
 {
 	unsigned long start = (unsigned long)task, address;
 	size_t size = task == &init_task ? sizeof(*task) : ksize(task);
-	void *stack = task_stack_page(task);
+	void *stack = task_stack_page(task);	/* freed after a grace period */
 
 	for (address = start & PAGE_MASK; address < start + size; address += PAGE_SIZE)
 		cachemodel_kind(CACHEMODEL_TASK_STRUCT, max(address, start));
@@ -32,6 +32,7 @@ static int __init kinds_init(void)
 	struct task_struct *process, *thread;
 	unsigned int tasks = 0;
 
+	tell_task(&init_task);
 	rcu_read_lock();
 	for_each_process_thread(process, thread) {
 		tell_task(thread);

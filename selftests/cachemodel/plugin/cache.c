@@ -45,7 +45,7 @@ struct cache *cache_new(const struct geometry *geometry, const char **error)
 			goto no_memory;
 	} else {
 		cache->nodes = table_new(lines + 1, sizeof(*cache->nodes));
-		cache->place = table_new(RAM_LINES, sizeof(*cache->place));
+		cache->place = calloc(RAM_LINES, sizeof(*cache->place));
 		if (!cache->nodes || !cache->place)
 			goto no_memory;
 	}
@@ -93,7 +93,7 @@ static entry_t *find(struct cache *cache, uint32_t line)
 	return cache->place[line] ? &cache->nodes[cache->place[line]].entry : NULL;
 }
 
-bool cache_use(struct cache *cache, uint32_t line, bool dirty)
+bool cache_lookup(struct cache *cache, uint32_t line, bool dirty)
 {
 	entry_t *found = find(cache, line), entry, *set;
 
@@ -115,41 +115,41 @@ bool cache_use(struct cache *cache, uint32_t line, bool dirty)
 	return true;
 }
 
-static entry_t insert_full(struct cache *cache, entry_t entry)
+static entry_t fill_full(struct cache *cache, entry_t entry)
 {
-	entry_t gone = NO_ENTRY;
+	entry_t victim = NO_ENTRY;
 	uint32_t place;
 
 	if (cache->used < cache->capacity) {
 		place = ++cache->used;
 	} else {
 		place = cache->nodes[0].prev;
-		gone = cache->nodes[place].entry;
+		victim = cache->nodes[place].entry;
 		list_take(cache, place);
-		if (gone != NO_ENTRY)
-			cache->place[entry_line(gone)] = 0;
+		if (victim != NO_ENTRY)
+			cache->place[entry_line(victim)] = 0;
 	}
 	cache->nodes[place].entry = entry;
 	cache->place[entry_line(entry)] = place;
 	list_put_first(cache, place);
-	return gone;
+	return victim;
 }
 
-entry_t cache_insert(struct cache *cache, uint32_t line, bool dirty)
+entry_t cache_fill(struct cache *cache, uint32_t line, bool dirty)
 {
-	entry_t entry = line << 1 | dirty, *set, gone;
+	entry_t entry = line << 1 | dirty, *set, victim;
 	unsigned int way;
 
 	if (!cache->ways)
-		return insert_full(cache, entry);
+		return fill_full(cache, entry);
 	set = cache->sets + (uint64_t)(line & cache->set_mask) * cache->ways;
 	/* A hole, left by a removal, is filled before a line has to go */
 	for (way = 0; way < cache->ways - 1 && set[way] != NO_ENTRY; way++)
 		;
-	gone = set[way];
+	victim = set[way];
 	memmove(set + 1, set, way * sizeof(*set));
 	*set = entry;
-	return gone;
+	return victim;
 }
 
 entry_t cache_remove(struct cache *cache, uint32_t line)
@@ -175,16 +175,15 @@ entry_t cache_remove(struct cache *cache, uint32_t line)
 	return entry;
 }
 
-bool cache_set_dirty(struct cache *cache, uint32_t line, bool dirty,
-		     bool *was_dirty)
+entry_t cache_set_dirty(struct cache *cache, uint32_t line, bool dirty)
 {
-	entry_t *found = find(cache, line);
+	entry_t *found = find(cache, line), was;
 
 	if (!found)
-		return false;
-	*was_dirty = entry_dirty(*found);
+		return NO_ENTRY;
+	was = *found;
 	*found = line << 1 | dirty;
-	return true;
+	return was;
 }
 
 void cache_clear(struct cache *cache)

@@ -11,6 +11,7 @@
 
 #define LINE_SHIFT	6			/* 64 bytes, as on x86-64 */
 #define LINE_SIZE	(1u << LINE_SHIFT)
+#define MAX_WAYS	(1u << 16)
 #define RAM_LIMIT	(2ull << 30)		/* bytes of memory looked at */
 #define RAM_LINES	(RAM_LIMIT >> LINE_SHIFT)
 
@@ -39,7 +40,7 @@ struct node {
 	uint32_t prev, next;
 };
 
-/* cache.c's own, here for cache_use_first() */
+/* cache.c's own, here for cache_lookup_first() */
 struct cache {
 	bool fifo;
 	/* with sets: ways entries for each, the last one used comes first */
@@ -55,29 +56,31 @@ struct cache {
 /* NULL with a message in *error if the geometry is none */
 struct cache *cache_new(const struct geometry *geometry, const char **error);
 
-/* Look a line up, make it the most recently used one; dirty: make it that */
-bool cache_use(struct cache *cache, uint32_t line, bool dirty);
+/* Whether a line is there; it becomes the last used, and dirty if asked */
+bool cache_lookup(struct cache *cache, uint32_t line, bool dirty);
 
-/* cache_use() for most uses: of the line that was used last in its set */
-static inline bool cache_use_first(struct cache *cache, uint32_t line, bool dirty)
+/* cache_lookup() for most accesses: to the line that was used last in its set */
+static inline bool cache_lookup_first(struct cache *cache, uint32_t line, bool dirty)
 {
-	entry_t *set = cache->sets + (uint64_t)(line & cache->set_mask) * cache->ways;
+	entry_t *set;
 
-	if (!cache->ways || entry_line(*set) != line)
+	if (!cache->ways)
+		return false;
+	set = cache->sets + (uint64_t)(line & cache->set_mask) * cache->ways;
+	if (entry_line(*set) != line)
 		return false;
 	*set |= dirty;
 	return true;
 }
 
-/* Put in a line that is not there, return the entry that had to go */
-entry_t cache_insert(struct cache *cache, uint32_t line, bool dirty);
+/* Put in a line that is not there, return the victim or NO_ENTRY */
+entry_t cache_fill(struct cache *cache, uint32_t line, bool dirty);
 
 /* Take a line out, return what was there */
 entry_t cache_remove(struct cache *cache, uint32_t line);
 
-/* Set or clear the dirty bit without a use; false if the line is not there */
-bool cache_set_dirty(struct cache *cache, uint32_t line, bool dirty,
-		     bool *was_dirty);
+/* Set or clear the dirty bit, the order stays; returns what was there */
+entry_t cache_set_dirty(struct cache *cache, uint32_t line, bool dirty);
 
 /* Forget everything, dirty lines too */
 void cache_clear(struct cache *cache);

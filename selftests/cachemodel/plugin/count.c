@@ -2,6 +2,7 @@
 /* Counting, and the table of instructions. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "count.h"
 #include "memory.h"
@@ -14,7 +15,7 @@ static struct site *buckets[BUCKETS];
 static void no_memory(void)
 {
 	fprintf(stderr, "cachemodel: no memory for the counts\n");
-	exit(1);
+	_exit(1);
 }
 
 static void *get_memory(size_t n, size_t size)
@@ -106,9 +107,9 @@ void counter_change(struct site *site, uint64_t mask)
 
 static void add(struct counts *to, const struct counts *from)
 {
-	for (int access = 0; access < ACCESSES; access++)
-		for (int missed = 0; missed <= LEVELS; missed++)
-			to->n[access][missed] += from->n[access][missed];
+	for (int missed = 0; missed <= LEVELS; missed++)
+		for (int access = 0; access < ACCESSES; access++)
+			to->n[missed][access] += from->n[missed][access];
 	to->writebacks += from->writebacks;
 }
 
@@ -136,13 +137,13 @@ static uint64_t misses(const struct counts *counts, enum access access,
 	uint64_t sum = 0;
 
 	for (unsigned int missed = level + 1; missed <= LEVELS; missed++)
-		sum += counts->n[access][missed];
+		sum += counts->n[missed][access];
 	return sum;
 }
 
 static uint64_t accesses(const struct counts *counts, enum access access)
 {
-	return counts->n[access][0] + misses(counts, access, 0);
+	return counts->n[0][access] + misses(counts, access, 0);
 }
 
 static void write_counts(const struct counts *counts, FILE *file)
@@ -271,8 +272,8 @@ void counter_write(struct counter *counter, const struct machine *machine,
 			add(&all, &tally->counts);
 	fprintf(file, "\"all\": ");
 	write_counts(&all, file);
-	fprintf(file, ",\n\"left_out\": {\"io\": %lu, \"beyond_2GiB\": %lu},\n\"labels\": {",
-		counter->io, counter->beyond);
+	fprintf(file, ",\n\"left_out\": {\"io\": %lu, \"beyond_2GiB\": %lu, \"second_page\": %lu},\n\"labels\": {",
+		counter->io, counter->beyond, counter->crossing);
 	for (unsigned int number = 0; number < LABELS; number++) {
 		if (!counter->labels[number])
 			continue;

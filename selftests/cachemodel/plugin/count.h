@@ -21,12 +21,12 @@
 
 /* Accesses by what they were and by how many levels they missed in */
 struct counts {
-	uint64_t n[ACCESSES][LEVELS + 1];
+	uint64_t n[LEVELS + 1][ACCESSES];
 	uint64_t writebacks;	/* lines written to memory, of any owner */
 };
 
 struct page_misses {
-	uint32_t n[LEVELS];
+	uint64_t n[LEVELS];
 };
 
 struct label {
@@ -71,12 +71,15 @@ struct executed {
 
 struct counter {
 	struct label *labels[LABELS];	/* NULL: never begun */
-	uint64_t io, beyond;		/* accesses left out: device, above 2 GiB */
+	uint64_t io, beyond, crossing;	/* left out: devices, above 2 GiB, other pages */
 	uint8_t *kinds;			/* RAM_PAGES of them */
 	struct range ranges[RANGES];
 	struct executed executed[EXECUTED];
 	int n_ranges, n_executed;
 };
+
+/* One word of label.touched is one page */
+_Static_assert(PAGE_SHIFT_4K - LINE_SHIFT == 6, "64 lines in a page");
 
 /* All of these end QEMU with a message when there is no memory */
 void counter_init(struct counter *counter);
@@ -115,7 +118,7 @@ static inline void counter_access(struct counter *counter, uint64_t mask,
 {
 	if (site->now.mask != mask)
 		counter_change(site, mask);
-	site->now.counts.n[access][missed]++;
+	site->now.counts.n[missed][access]++;
 	if (writebacks)
 		site->now.counts.writebacks += writebacks;
 	if (mask)

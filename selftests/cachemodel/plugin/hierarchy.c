@@ -27,6 +27,7 @@ const char *machine_init(struct machine *machine, enum level *level)
 	return machine->sharers ? NULL : "no memory for the sharers of lines";
 }
 
+/* sharers stay: they are CPUs that may hold a line, not that do */
 void machine_clear(struct machine *machine)
 {
 	for (int cpu = 0; cpu < machine->cpus; cpu++) {
@@ -36,94 +37,94 @@ void machine_clear(struct machine *machine)
 	cache_clear(machine->llc);
 }
 
-static void put_llc(struct machine *machine, uint32_t line, bool dirty)
+static void fill_llc(struct machine *machine, uint32_t line, bool dirty)
 {
-	entry_t gone = cache_insert(machine->llc, line, dirty);
+	entry_t victim = cache_fill(machine->llc, line, dirty);
 
-	if (gone != NO_ENTRY && entry_dirty(gone))
+	if (victim != NO_ENTRY && entry_dirty(victim))
 		machine->writebacks++;
 }
 
 /* A dirty line leaves a CPU: no use of the LLC, its order stays */
 static void write_to_llc(struct machine *machine, uint32_t line)
 {
-	bool was_dirty;
-
-	if (!cache_set_dirty(machine->llc, line, true, &was_dirty))
-		put_llc(machine, line, true);
+	if (cache_set_dirty(machine->llc, line, true) == NO_ENTRY)
+		fill_llc(machine, line, true);
 }
 
-static void put_l2(struct machine *machine, unsigned int cpu, uint32_t line,
-		   bool dirty)
-{
-	entry_t gone = cache_insert(machine->l2[cpu], line, dirty);
-
-	if (gone != NO_ENTRY && entry_dirty(gone))
-		write_to_llc(machine, entry_line(gone));
-}
-
-static void put_l1d(struct machine *machine, unsigned int cpu, uint32_t line,
+static void fill_l2(struct machine *machine, unsigned int cpu, uint32_t line,
 		    bool dirty)
 {
-	entry_t gone = cache_insert(machine->l1d[cpu], line, dirty);
-	bool was_dirty;
+	entry_t victim = cache_fill(machine->l2[cpu], line, dirty);
 
-	if (gone == NO_ENTRY || !entry_dirty(gone))
+	if (victim != NO_ENTRY && entry_dirty(victim))
+		write_to_llc(machine, entry_line(victim));
+}
+
+static void fill_l1d(struct machine *machine, unsigned int cpu, uint32_t line,
+		     bool dirty)
+{
+	entry_t victim = cache_fill(machine->l1d[cpu], line, dirty);
+
+	if (victim == NO_ENTRY || !entry_dirty(victim))
 		return;
-	if (!cache_set_dirty(machine->l2[cpu], entry_line(gone), true, &was_dirty))
-		put_l2(machine, cpu, entry_line(gone), true);
+	if (cache_set_dirty(machine->l2[cpu], entry_line(victim), true) == NO_ENTRY)
+		fill_l2(machine, cpu, entry_line(victim), true);
 }
 
-static bool is_dirty(entry_t entry)
+/* What some CPUs hold of a line */
+struct held {
+	bool any, dirty;
+};
+
+static void note(struct held *held, entry_t entry)
 {
-	return entry != NO_ENTRY && entry_dirty(entry);
+	held->any |= entry != NO_ENTRY;
+	held->dirty |= entry != NO_ENTRY && entry_dirty(entry);
 }
 
-/* Take the line away from the CPUs in mask; whether one had it dirty */
-static bool invalidate(struct machine *machine, unsigned int mask, uint32_t line)
+/* Take the line away from the CPUs in mask; returns what they held */
+static struct held invalidate(struct machine *machine, unsigned int mask,
+			      uint32_t line)
 {
-	bool dirty = false;
+	struct held held = {};
 
 	for (int cpu = 0; cpu < machine->cpus; cpu++) {
 		if (!(mask >> cpu & 1))
 			continue;
-		dirty |= is_dirty(cache_remove(machine->l1d[cpu], line));
-		dirty |= is_dirty(cache_remove(machine->l2[cpu], line));
+		note(&held, cache_remove(machine->l1d[cpu], line));
+		note(&held, cache_remove(machine->l2[cpu], line));
 	}
-	return dirty;
+	return held;
 }
 
-/* The CPUs in mask keep the line but give what they wrote to the LLC */
-static void share(struct machine *machine, unsigned int mask, uint32_t line)
-{
-	bool dirty = false, was_dirty;
-
-	for (int cpu = 0; cpu < machine->cpus; cpu++) {
-		if (!(mask >> cpu & 1))
-			continue;
-		if (cache_set_dirty(machine->l1d[cpu], line, false, &was_dirty))
-			dirty |= was_dirty;
-		if (cache_set_dirty(machine->l2[cpu], line, false, &was_dirty))
-			dirty |= was_dirty;
-	}
-	if (dirty)
-		write_to_llc(machine, line);
-}
-
-static unsigned int store_nt(struct machine *machine, unsigned int cpu,
+/* The CPUs in mask keep the line, clean; returns what they held */
+static struct held downgrade(struct machine *machine, unsigned int mask,
 			     uint32_t line)
 {
+	struct held held = {};
+
+	for (int cpu = 0; cpu < machine->cpus; cpu++) {
+		if (!(mask >> cpu & 1))
+			continue;
+		note(&held, cache_set_dirty(machine->l1d[cpu], line, false));
+		note(&held, cache_set_dirty(machine->l2[cpu], line, false));
+	}
+	return held;
+}
+
+static void store_nt(struct machine *machine, unsigned int cpu, uint32_t line)
+{
 	unsigned int mine = 1u << cpu, taken = machine->sharers[line];
-	bool dirty;
+	struct held held;
 
 	if (machine->nt_keep)
 		taken &= ~mine;
-	dirty = invalidate(machine, taken, line);
+	held = invalidate(machine, taken, line);
 	machine->sharers[line] &= ~taken;
 	if (!machine->nt_keep)
-		dirty |= is_dirty(cache_remove(machine->llc, line));
-	machine->writebacks += dirty;
-	return 0;
+		note(&held, cache_remove(machine->llc, line));
+	machine->writebacks += held.dirty;
 }
 
 unsigned int machine_access_slow(struct machine *machine, unsigned int cpu,
@@ -131,34 +132,42 @@ unsigned int machine_access_slow(struct machine *machine, unsigned int cpu,
 {
 	unsigned int mine = 1u << cpu, others;
 	bool store = access == STORE;
+	struct held held = {};
 
-	if (access == LOAD && cache_use(machine->l1d[cpu], line, false))
+	if (access == LOAD && cache_lookup(machine->l1d[cpu], line, false))
 		return 0;
-	if (access == STORE_NT)
-		return store_nt(machine, cpu, line);
+	if (access == STORE_NT) {
+		store_nt(machine, cpu, line);
+		return 0;
+	}
 	others = machine->sharers[line] & ~mine;
 	if (store && others) {
-		/* What another CPU wrote comes with the line to this one */
-		if (invalidate(machine, others, line))
-			write_to_llc(machine, line);
+		held = invalidate(machine, others, line);
 		machine->sharers[line] = mine;
 	}
-	if (store && cache_use(machine->l1d[cpu], line, true))
+	if (store && cache_lookup(machine->l1d[cpu], line, true))
 		return 0;
-	if (cache_use(machine->l2[cpu], line, false)) {
-		put_l1d(machine, cpu, line, store);
+	if (cache_lookup(machine->l2[cpu], line, false)) {
+		fill_l1d(machine, cpu, line, store);
 		return 1;
 	}
-	if (others && !store)
-		share(machine, others, line);
-	machine->sharers[line] |= mine;
-	if (cache_use(machine->llc, line, false)) {
-		put_l2(machine, cpu, line, false);
-		put_l1d(machine, cpu, line, store);
-		return 2;
+	if (!store && others) {
+		held = downgrade(machine, others, line);
+		if (held.dirty)
+			write_to_llc(machine, line);
 	}
-	put_llc(machine, line, false);
-	put_l2(machine, cpu, line, false);
-	put_l1d(machine, cpu, line, store);
-	return 3;
+	machine->sharers[line] |= mine;
+	if (!cache_lookup(machine->llc, line, false)) {
+		/* From another CPU, or from memory; what is stored to stays out */
+		if (!store || !held.any)
+			fill_llc(machine, line, false);
+		if (!held.any) {
+			fill_l2(machine, cpu, line, false);
+			fill_l1d(machine, cpu, line, store);
+			return 3;
+		}
+	}
+	fill_l2(machine, cpu, line, false);
+	fill_l1d(machine, cpu, line, store);
+	return 2;
 }

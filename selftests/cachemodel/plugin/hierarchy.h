@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The caches of a machine: for each CPU an L1D and an L2, one LLC for all,
- * and memory. Write back, write allocate, neither inclusive nor exclusive;
- * a store takes the line away from the other CPUs, as MESI does.
+ * and memory. Write back, write allocate, neither inclusive nor exclusive.
+ * A store invalidates the line in the other CPUs and takes over what they had
+ * written; a load makes them write it to the LLC and keep it clean (MESI). A
+ * line that another CPU holds comes from there, and counts as if from the LLC.
  */
 #ifndef CACHEMODEL_HIERARCHY_H
 #define CACHEMODEL_HIERARCHY_H
@@ -47,7 +49,7 @@ static inline unsigned int machine_access(struct machine *machine,
 	machine->writebacks = 0;
 	if ((access == LOAD ||
 	     (access == STORE && machine->sharers[line] == 1u << cpu)) &&
-	    cache_use_first(machine->l1d[cpu], line, access == STORE))
+	    cache_lookup_first(machine->l1d[cpu], line, access == STORE))
 		return 0;
 	return machine_access_slow(machine, cpu, line, access);
 }

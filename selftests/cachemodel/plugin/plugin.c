@@ -13,7 +13,9 @@
  *			while another label is begun
  *   exec=NAME:ADDRESS	(hexadecimal) count how often it is executed
  */
+#include <ctype.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -21,6 +23,7 @@
 #include "../tags.h"
 #include "count.h"
 #include "hierarchy.h"
+#include "nt.h"
 #include "qemu.h"
 
 EXPORT int qemu_plugin_version = PLUGIN_API;
@@ -43,6 +46,8 @@ static struct machine machine = {
 	},
 };
 static struct counter counter;
+static pthread_t cpu_thread;	/* the only one that may execute the guest */
+static bool cpu_thread_known;
 static FILE *out;
 static const char *out_name;
 
@@ -84,10 +89,13 @@ static void on_access(unsigned int cpu, uint32_t info, uint64_t vaddr,
 	if (qemu_plugin_mem_is_store(info))
 		access = site->nt ? STORE_NT : STORE;
 	one_access(cpu, site, address >> LINE_SHIFT, access);
-	/* QEMU tells of an access that crosses a page as one: the first line counts */
-	if (address >> LINE_SHIFT != last >> LINE_SHIFT &&
-	    address >> PAGE_SHIFT_4K == last >> PAGE_SHIFT_4K)
+	if (address >> LINE_SHIFT == last >> LINE_SHIFT)
+		return;
+	/* QEMU gives one address: where the second page is nobody knows */
+	if (address >> PAGE_SHIFT_4K == last >> PAGE_SHIFT_4K)
 		one_access(cpu, site, last >> LINE_SHIFT, access);
+	else
+		counter.crossing++;
 }
 
 static void begin(uint64_t *mask, unsigned int number)
@@ -106,6 +114,12 @@ static void end(uint64_t *mask, unsigned int number)
 	label->ended++;
 	label->unbalanced += !(*mask >> number & 1);
 	*mask &= ~(1ull << number);
+}
+
+static void give_up(const char *why)
+{
+	fprintf(stderr, "cachemodel: %s\n", why);
+	_exit(1);
 }
 
 /* data: the tag's op and argument and the address after it, see on_translate */
@@ -132,7 +146,8 @@ static void on_tag(unsigned int cpu, void *data)
 		end(&labels_all, tag->argument);
 		break;
 	case CACHEMODEL_UNIT:
-		counter_label(&counter, tag->argument)->units++;
+		if ((cpus[cpu].labels | labels_all) >> tag->argument & 1)
+			counter_label(&counter, tag->argument)->units++;
 		break;
 	case CACHEMODEL_CLEAR:
 		machine_clear(&machine);
@@ -152,30 +167,6 @@ static void on_executed(unsigned int cpu, void *data)
 		counter_label(&counter, __builtin_ctzll(mask))->executed[(uintptr_t)data]++;
 }
 
-/*
- * movnti (0f c3), movntps and movntpd (0f 2b), movntdq (66 0f e7), movntq
- * (0f e7), and the VEX forms of those two; the EVEX ones are not decoded, TCG
- * has no AVX-512. Prefixes first, as the hardware reads them.
- */
-static bool is_nt_store(const uint8_t *code, size_t size)
-{
-	const uint8_t *last = code + size;
-
-	while (code < last && (*code == 0x66 || *code == 0x67 || *code == 0xf2 ||
-			       *code == 0xf3 || (*code & 0xe7) == 0x26 ||
-			       (*code & 0xfe) == 0x64))
-		code++;
-	if (last - code >= 4 && *code == 0xc5)
-		return code[2] == 0x2b || code[2] == 0xe7;
-	if (last - code >= 5 && *code == 0xc4 && (code[1] & 0x1f) == 1)
-		return code[3] == 0x2b || code[3] == 0xe7;
-	if (code < last && (*code & 0xf0) == 0x40)	/* REX */
-		code++;
-	if (last - code < 3 || *code != 0x0f)
-		return false;
-	return code[1] == 0xc3 || code[1] == 0x2b || code[1] == 0xe7;
-}
-
 static void translate_tag(struct qemu_plugin_insn *insn, const uint8_t *code,
 			  uint64_t vaddr)
 {
@@ -183,16 +174,11 @@ static void translate_tag(struct qemu_plugin_insn *insn, const uint8_t *code,
 	struct tag *tag;
 
 	if (op > CACHEMODEL_KIND ||
-	    argument >= (op == CACHEMODEL_KIND ? KINDS : LABELS)) {
-		fprintf(stderr, "cachemodel: unknown tag %#x:%u at %#lx is left out\n",
-			op, argument, vaddr);
-		return;
-	}
-	tag = malloc(sizeof(*tag));
-	if (!tag) {
-		fprintf(stderr, "cachemodel: no memory for a tag\n");
-		exit(1);
-	}
+	    argument >= (op == CACHEMODEL_KIND ? KINDS : CACHEMODEL_LABELS))
+		give_up("a tag that is none");
+	tag = malloc(sizeof(*tag));	/* stays: QEMU may use it to the end */
+	if (!tag)
+		give_up("no memory for a tag");
 	*tag = (struct tag) { op, argument, vaddr + 8 };
 	qemu_plugin_register_vcpu_insn_exec_cb(insn, on_tag, CB_NO_REGS, tag);
 }
@@ -201,6 +187,11 @@ static void on_translate(uint64_t id, struct qemu_plugin_tb *tb)
 {
 	size_t n = qemu_plugin_tb_n_insns(tb);
 
+	if (!cpu_thread_known)
+		cpu_thread = pthread_self();
+	cpu_thread_known = true;
+	if (!pthread_equal(cpu_thread, pthread_self()))
+		give_up("QEMU runs its CPUs in several threads: -accel tcg,thread=single is needed");
 	for (size_t i = 0; i < n; i++) {
 		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
 		uint64_t vaddr = qemu_plugin_insn_vaddr(insn);
@@ -216,10 +207,8 @@ static void on_translate(uint64_t id, struct qemu_plugin_tb *tb)
 #endif
 		if (size == 8 && !memcmp(code, "\x0f\x1f\x84\x00", 4) &&
 		    code[6] == (CACHEMODEL_MAGIC & 0xff) &&
-		    code[7] == CACHEMODEL_MAGIC >> 8) {
+		    code[7] == CACHEMODEL_MAGIC >> 8)
 			translate_tag(insn, code, vaddr);
-			continue;
-		}
 		for (int e = 0; e < counter.n_executed; e++) {
 			if (counter.executed[e].vaddr == vaddr)
 				qemu_plugin_register_vcpu_insn_exec_cb(insn,
@@ -233,6 +222,7 @@ static void on_translate(uint64_t id, struct qemu_plugin_tb *tb)
 
 static void on_exit_of_qemu(uint64_t id, void *data)
 {
+	errno = 0;
 	counter_write(&counter, &machine, out);
 	if (fflush(out) || ferror(out) || fclose(out)) {
 		fprintf(stderr, "cachemodel: cannot write out=%s: %s\n", out_name,
@@ -243,11 +233,12 @@ static void on_exit_of_qemu(uint64_t id, void *data)
 
 static bool read_geometry(const char *text, struct geometry *geometry)
 {
+	unsigned long ways;
 	char *rest;
 
 	errno = 0;
 	geometry->size = strtoull(text, &rest, 10);
-	if (rest == text || *text == '-' || errno)
+	if (!isdigit(*text) || errno)
 		return false;
 	if (*rest == 'K' || *rest == 'M') {
 		if (geometry->size > RAM_LIMIT)	/* before the shift loses bits */
@@ -260,9 +251,9 @@ static bool read_geometry(const char *text, struct geometry *geometry)
 	if (!strcmp(rest, "full"))
 		return true;
 	text = rest;
-	geometry->ways = strtoul(text, &rest, 10);
-	return rest != text && !*rest && geometry->ways > 0 &&
-	       geometry->ways <= 1 << 16 && !errno;
+	ways = strtoul(text, &rest, 10);
+	geometry->ways = ways;
+	return isdigit(*text) && !*rest && ways > 0 && ways <= MAX_WAYS && !errno;
 }
 
 static bool read_range(const char *text)
@@ -272,7 +263,8 @@ static bool read_range(const char *text)
 
 	if (counter.n_ranges == RANGES ||
 	    sscanf(text, "%u:%lx:%lx%n", &range->label, &range->start, &range->end,
-		   &length) != 3 || text[length] || range->label >= LABELS)
+		   &length) != 3 || text[length] || range->label >= LABELS ||
+	    range->start >= range->end)
 		return false;
 	counter.n_ranges++;
 	return true;
@@ -341,8 +333,8 @@ int qemu_plugin_install(uint64_t id, const struct qemu_info *info, int argc,
 		if (value)
 			*value++ = 0;
 		if (!value || !read_argument(argv[i], value)) {
-			fprintf(stderr, "cachemodel: bad argument %s%s%s (sizes are SIZE:WAYS as 32K:8 or 8M:full, at least 1 way)\n",
-				argv[i], value ? "=" : "", value ? value : "");
+			fprintf(stderr, "cachemodel: bad argument %s%s%s (a cache is SIZE:WAYS as 32K:8, 1 to %u ways, or 8M:full)\n",
+				argv[i], value ? "=" : "", value ? value : "", MAX_WAYS);
 			return 1;
 		}
 	}

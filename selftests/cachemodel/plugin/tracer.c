@@ -13,6 +13,12 @@
 
 #include "hierarchy.h"
 
+static int wrong(const char *what)
+{
+	fprintf(stderr, "tracer: %s\n", what);
+	return 2;
+}
+
 int main(int argc, char **argv)
 {
 	struct machine machine = {};
@@ -24,26 +30,28 @@ int main(int argc, char **argv)
 
 	if (argc != 7 || sscanf(argv[1], "%d", &machine.cpus) != 1 ||
 	    machine.cpus < 1 || machine.cpus > MAX_CPUS)
-		return 2;
+		return wrong("wants CPUS, three caches, lru or fifo, evict or keep");
+	if ((strcmp(argv[5], "lru") && strcmp(argv[5], "fifo")) ||
+	    (strcmp(argv[6], "evict") && strcmp(argv[6], "keep")))
+		return wrong("the policy is lru or fifo, then evict or keep");
 	for (level = L1D; level < LEVELS; level++) {
 		struct geometry *geometry = &machine.geometry[level];
 
 		if (sscanf(argv[2 + level], "%lu:%u", &geometry->size, &geometry->ways) != 2)
-			return 2;
+			return wrong("a cache is SIZE:WAYS");
 		geometry->fifo = !strcmp(argv[5], "fifo");
 	}
 	machine.nt_keep = !strcmp(argv[6], "keep");
 	error = machine_init(&machine, &level);
-	if (error) {
-		fprintf(stderr, "tracer: %s\n", error);
-		return 1;
-	}
+	if (error)
+		return wrong(error);
 	while (scanf("%u %c %u", &cpu, &op, &line) == 3) {
-		if (cpu >= (unsigned int)machine.cpus || line >= RAM_LINES)
-			return 2;
+		if (cpu >= (unsigned int)machine.cpus || line >= RAM_LINES ||
+		    !strchr("rwn", op))
+			return wrong("an access is CPU r|w|n LINE");
 		access = op == 'r' ? LOAD : op == 'w' ? STORE : STORE_NT;
 		missed = machine_access(&machine, cpu, line, access);
 		printf("%u %u\n", missed, machine.writebacks);
 	}
-	return 0;
+	return feof(stdin) ? 0 : wrong("an access is CPU r|w|n LINE");
 }
