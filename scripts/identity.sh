@@ -7,7 +7,9 @@
 #   CC=, LLVM=      the compiler, as for scripts/kernel.sh
 #   JOBS=number     objects compared at a time (default: all processors)
 # Both states are built in one place, CF_BUILD/out/identity, from one source path, CF_BUILD/identity/linux, with one time
-# stamp and with __LINE__ fixed: neither paths nor the lines that a hunk moves reach the objects.
+# stamp and with __LINE__ fixed: neither paths nor the lines that a hunk moves reach the objects. The whole series is
+# built on a copy of the other build, where kbuild makes anew what depends on a file that a gated patch touches; nothing
+# else can differ. A build is kept under a hash of all that goes into it and not made twice.
 # Exit status: 0 no difference (or no gated patch to compare), 1 differences or a failed build, 2 nothing was comparable.
 CF_ROOT=${CF_ROOT:-$(cd "$(dirname "$0")/.." && pwd)}
 BUILD=${CF_BUILD:-${BUILD:-$CF_ROOT/build}}
@@ -67,14 +69,44 @@ push() {
 	(cd "$TREE" && quilt push "$1" --fuzz=0) > "$WORK/push.log" 2>&1 || die "quilt push failed: $(tail -1 "$WORK/push.log")"
 }
 
-# build STATE: a fresh build with the options off; the objects end up in $WORK/STATE
+# base_key: one hash of the tree without patches: times and sizes, and the text of the files that patches touch
+base_key() {
+	local touched
+	touched=$(patch_paths "${patch_files[@]}" | sort -u)
+	(cd "$TREE" && {
+		find . -type f -printf '%P %s %T@\n' | awk 'NR == FNR {touched[$1]; next} !($1 in touched)' <(echo "$touched") - | sort
+		echo "$touched" | xargs -r cat 2>/dev/null || true
+	}) | sha256sum | cut -c1-16
+}
+
+# key_of PATCH...: one hash of the base, the patches, the configuration, the compiler and the scripts that build
+key_of() {
+	local file
+	{
+		echo "$base"
+		for file; do echo "$file"; cat "$QUILT_PATCHES/$file"; done
+		cat "$CF_ROOT"/configs/{vm,all-off}.config "$CF_ROOT"/scripts/{kernel,identity}.sh 2>/dev/null || true
+		echo "${CC:-gcc} ${LLVM:-} ${KCFLAGS:-}"
+		${CC:-gcc} --version
+	} | sha256sum | cut -c1-16
+}
+
+# build STATE KEY [FROM]: a build with the options off, on a copy of FROM's objects if that is given; the objects end up
+# in $WORK/STATE, unless those of an earlier run with the same key are there
 build() {
 	local start=$SECONDS
+	if [ "$(cat "$WORK/$1.key" 2>/dev/null)" = "$2" ] && [ -d "$WORK/$1" ]; then
+		say "$1 was built before"
+		return
+	fi
 	say "building $1"
-	rm -rf "$OUT" "${WORK:?}/$1"
+	rm -rf "$OUT" "${WORK:?}/$1" "$WORK/$1.key"
+	mkdir -p "${OUT%/*}"
+	[ -z "${3:-}" ] || cp -a "$WORK/$3" "$OUT"
 	"$CF_ROOT/scripts/kernel.sh" identity vm all-off || die "the build of $1 failed"
 	[ -d "$OUT" ] || die "scripts/kernel.sh left no ${OUT#"$CF_ROOT"/}"
 	mv -T "$OUT" "$WORK/$1"
+	echo "$2" > "$WORK/$1.key"
 	say "$1 built in $(((SECONDS - start + 59) / 60)) min"
 }
 
@@ -101,9 +133,13 @@ fix_lines
 
 own_copy
 pop_all
+base=$(base_key)
 last_ungated=$(patches_of ungated | tail -1)
 [ -z "$last_ungated" ] || push "$last_ungated"
-build ungated
+mapfile -t ungated < <(patches_of ungated)
+mapfile -t whole < <(list_series)
+key=$(key_of "${ungated[@]}")
+build ungated "$key"
 push -a
-build whole
+build whole "$key-$(key_of "${whole[@]}")" ungated
 exec "$CF_ROOT/scripts/identity.py" "$WORK/ungated" "$WORK/whole" --jobs "${JOBS:-$(nproc)}"

@@ -330,6 +330,27 @@ def test_script_leaves_a_pushed_tree_alone(queue: Path) -> None:
     assert snapshot(tree) == before and (tree / "unit.c").stat().st_mtime_ns == times
 
 
+def test_script_builds_once(queue: Path) -> None:
+    """What was built is built no more until something that goes into it changes."""
+    def builds() -> int:
+        run = run_script(queue)
+        assert run.returncode == 0, run.stdout + run.stderr
+        return len((queue / "build/fragments").read_text().splitlines())
+
+    fill(queue, {"preparation.patch": PREPARATION}, {"off.patch": OFF})
+    assert [builds(), builds()] == [2, 2]
+    fill(queue, {"preparation.patch": PREPARATION}, {"off.patch": OFF.replace("int x", "int y")})
+    assert builds() == 3
+    fill(queue, {"preparation.patch": PREPARATION.replace("a + 2", "a + 3")},
+         {"off.patch": OFF.replace("int x", "int y")})
+    assert builds() == 5
+    (queue / "build/linux/unit.c").write_text(SOURCE.replace("__LINE__", "0"))
+    fill(queue, {}, {"off.patch": OFF.replace("\t__might_sleep(__FILE__, __LINE__);", "\t__might_sleep(__FILE__, 0);")})
+    assert builds() == 7
+    (queue / "configs/all-off.config").write_text("# CONFIG_X is not set\n")
+    assert [builds(), builds()] == [9, 9]
+
+
 def test_script_failed_build(queue: Path) -> None:
     """A build that fails is no success, and the objects of an earlier run are not compared instead."""
     fill(queue, {}, {"off.patch": OFF})
