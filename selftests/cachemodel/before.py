@@ -200,7 +200,8 @@ def pages() -> dict[Path, str]:
     another kernel than the others.
     """
     check_one_kernel()
-    note = ".. Made by selftests/cachemodel/before.py from model/*.json: do not edit.\n\n"
+    note = (".. SPDX-License-Identifier: GPL-2.0\n"
+            ".. Made by selftests/cachemodel/before.py from model/*.json: do not edit.\n\n")
     return {KEPT.parent / "before-ring.rst": note + ring_table(),
             KEPT.parent / "before-writers.rst": note + writers_table()}
 
