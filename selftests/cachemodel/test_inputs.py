@@ -64,6 +64,25 @@ def test_bad_setting(run_options: list[str], option: list[str], word: str) -> No
     one_line(["run", "ring", "--name", "bad", *option, *run_options], 2, word)
 
 
+@pytest.mark.parametrize("given, word", [
+    ({}, "WORKLOAD= is not given; it can be calibrate, ring, writers"),
+    ({"WORKLOAD": "rings"}, "invalid choice: 'rings'"),
+    ({"WORKLOAD": "ring", "BOUND": "yes"}, "BOUND=yes: 1 or 0 is wanted"),
+    ({"WORKLOAD": "ring", "SET": "task=3"}, "--set task=3: known are tasks=64"),
+    ({"WORKLOAD": "ring", "KERNEL": "/nowhere"}, "no kernel in /nowhere"),
+])
+def test_make_model_refuses(given: dict[str, str], word: str) -> None:
+    """What `make model` is given is looked at before anything is built."""
+    names = ("WORKLOAD", "SET", "GEOMETRY", "BOUND", "RESULT", "KERNEL", "RANGE", "APPEND")
+    environment = {name: value for name, value in os.environ.items() if name not in names}
+    done = subprocess.run(
+        [str(Path(os.environ["CF_ROOT"]) / "scripts/model.sh"), "run"],
+        env={**environment, "BUILD": os.environ["CF_BUILD"], **given},
+        capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    assert done.returncode != 0
+    assert done.stderr.count("\n") == 1 and word in done.stderr, done.stderr
+
+
 def test_bad_guest_setting(run_options: list[str]) -> None:
     """A value out of its bounds is refused by the guest, with the bounds."""
     one_line(["run", "ring", "--name", "bad-guest", "--set", "tasks=1", *run_options],

@@ -33,22 +33,25 @@ def test_calibration_stride(calibrate: dict[str, Any]) -> None:
     compare(calibrate, chosen(calibrate, "stride_"))
 
 
+def fits_or_not(result: dict[str, Any], fits: str, more: str) -> None:
+    """Fail unless the patterns fits_LEVEL count no miss in their level, the
+    patterns more_LEVEL one for each load, and all what arithmetic says."""
+    patterns = chosen(result, fits, more)
+    compare(result, patterns)
+    for level, name in enumerate(("l1", "l2", "llc")):
+        over = patterns[more + name]
+        assert patterns[fits + name].load_misses[level] == 0
+        assert over.load_misses[level] == over.loads > 0
+
+
 def test_calibration_capacity(calibrate: dict[str, Any]) -> None:
     """What fits always hits; one way more, in turn, always misses."""
-    patterns = chosen(calibrate, "capacity_", "over_")
-    compare(calibrate, patterns)
-    for level, name in enumerate(("l1", "l2", "llc")):
-        assert patterns[f"capacity_{name}"].load_misses[level] == 0
-        assert patterns[f"over_{name}"].load_misses[level] == patterns[f"over_{name}"].loads
+    fits_or_not(calibrate, "capacity_", "over_")
 
 
 def test_calibration_conflict(calibrate: dict[str, Any]) -> None:
     """As many lines of one set as it has ways hit; one more and all miss."""
-    patterns = chosen(calibrate, "ways_", "conflict_")
-    compare(calibrate, patterns)
-    for level, name in enumerate(("l1", "l2", "llc")):
-        assert patterns[f"ways_{name}"].load_misses[level] == 0
-        assert patterns[f"conflict_{name}"].load_misses[level] == patterns[f"conflict_{name}"].loads
+    fits_or_not(calibrate, "ways_", "conflict_")
 
 
 def test_calibration_writeback(calibrate: dict[str, Any]) -> None:
