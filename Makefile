@@ -59,8 +59,9 @@ check: kernel ## All checks of the queue: applies everywhere, each step builds w
 	@scripts/pytest.sh queue selftests/queue
 model: $(if $(KERNEL),,kernel) ## Count cache misses in the booted kernel: WORKLOAD=ring [SET= GEOMETRY= BOUND=1 RESULT= KERNEL=O-directory]
 	+@scripts/model.sh run
-model-before: kernel ## The published tables of the cache model again (remove Documentation/results/model/ first)
-	+@scripts/model.sh before
+model-before: apply ## The published tables of the cache model again, options off (remove Documentation/results/model/ first)
+	+@scripts/kernel.sh off vm all-off
+	+@KERNEL="$(BUILD)/out/off" scripts/model.sh before
 model-compare: ## Two results of it side by side: A= B=
 	@scripts/model.sh compare
 identity: apply ## With every option off, the gated patches change no instruction

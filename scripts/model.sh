@@ -6,7 +6,7 @@
 #                        BOUND=1 (again fully associative), APPEND="kernel parameters", RANGE="functions", TOP=, QEMU=,
 #                        MEMORY=, TIME_LIMIT= (seconds of one boot)
 #   model.sh compare     A= and B=, two results side by side
-#   model.sh before      the tables of Documentation/results (about 15 minutes on two cores)
+#   model.sh before      the tables of Documentation/results (about 20 minutes on two cores)
 . "$(dirname "$0")/lib.sh"
 set -f
 
