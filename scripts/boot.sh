@@ -1,22 +1,30 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 # boot.sh first: one boot of build/out/vm with its built-in KUnit tests, skipped when this very kernel passed before.
-# boot.sh NAME OPTION...: a boot with selftests/vm/boot.py and these options.
+# boot.sh NAME KERNEL OPTION...: a boot of build/out/KERNEL with selftests/vm/boot.py and these options.
+# In the guest, modprobe finds the modules of that kernel. A kernel whose last build failed is not booted.
 . "$(dirname "$0")/lib.sh"
 
-name=$1
-shift
-image=$BUILD/out/vm/arch/x86/boot/bzImage
-[ -f "$image" ] || die "no kernel in $BUILD/out/vm: run make kernel"
-mkdir -p "$RESULTS"
+name=$1 kernel=${2:-vm}
+shift $(($# > 1 ? 2 : 1))
+out=$BUILD/out/$kernel
+image=$out/arch/x86/boot/bzImage
+mkdir -p "$RESULTS/parts"
+if [ ! -f "$image" ] || [ ! -f "$out/.series" ]; then
+	reason="no kernel in build/out/$kernel, or its last build failed"
+	printf '[{"id": "vm/boot_%s", "status": "fail", "reason": "%s", "seconds": 0}]\n' "$name" "$reason" \
+		> "$RESULTS/parts/vm-$name.json"
+	die "boot $name: $reason"
+fi
 if [ "$name" = first ]; then
 	key=$(cat "$image" "$ROOT"/selftests/vm/*.{py,txt} "$ROOT/configs/requirements.txt" | sha256sum | cut -c1-16)
-	stamp=$BUILD/out/vm/.booted
+	stamp=$out/.booted
 	if [ "$(cat "$stamp" 2>/dev/null)" = "$key" ]; then
 		say "this kernel was booted and passed before (build/results/vm-first)"
 		exit 0
 	fi
 	set -- --job kunit
 fi
-"$VENV/bin/python" "$ROOT/selftests/vm/boot.py" --kernel "$BUILD/out/vm" --tree "$TREE" --results "$RESULTS" --name "$name" "$@"
+"$VENV/bin/python" "$ROOT/selftests/vm/boot.py" --kernel "$out" --tree "$TREE" --results "$RESULTS" --name "$name" \
+	--env "MODPROBE_OPTIONS=-d $out/modules" "$@"
 [ "$name" != first ] || echo "$key" > "$stamp"

@@ -22,10 +22,12 @@ Left out of the comparison, since it may differ without any change of code:
 
 Names. Numbers that the compiler hands out in order (.constprop.N, .isra.N,
 .part.N, .cold.N, __func__.N, __already_done.N, __UNIQUE_ID_xxxN, initcall
-names with counter and line) are dropped. References into a section, the way
-the assembler writes those to local symbols and .LCn, are turned back into
-symbol and offset, or into the text or the bytes of the constant they mean.
-Equal names are told apart by their instructions first, then by their order.
+names with counter and line) are dropped, and so is the __imv behind the name
+of a variable that became an immediate value, in all builds. References into a
+section, the way the assembler writes those to local symbols and .LCn, are
+turned back into symbol and offset, or into the text or the bytes of the
+constant they mean. Equal names are told apart by their instructions first,
+then by their order.
 
 Line numbers. A hunk moves the lines below it, and with them every __LINE__.
 In WARN() and BUG() the line is data of __bug_table, whose size alone is
@@ -108,10 +110,11 @@ DERIVED_SECTION = re.compile(
 NUMBERING = (
     (re.compile(r"\.(constprop|isra|lto_priv|llvm)\.\d+"), ""),
     (re.compile(r"\.(part|cold)\.\d+"), r".\1"),
-    (re.compile(r"(__UNIQUE_ID_.*?)_?\d+$"), r"\1"),
+    (re.compile(r"(__UNIQUE_ID_.*?)_?\d+(\.\d+)*$"), r"\1"),
     (re.compile(r"(__initcall__kmod_\w+?__)\d+_\d+_"), r"\1"),
     (re.compile(r"(__BTF_ID__\w+?__)\d+$"), r"\1"),
     (re.compile(r"(\.\d+)+$"), ""),
+    (re.compile(r"__imv$"), ""),
 )
 
 SHF_ALLOC, SHF_EXECINSTR, SHF_MERGE, SHF_STRINGS = 0x2, 0x4, 0x10, 0x20
@@ -175,7 +178,7 @@ class Function:
 
 
 def plain_name(name: str) -> str:
-    """name without the numbers that compiler and preprocessor hand out in order."""
+    """name without the numbers that compiler and preprocessor hand out in order, and without __imv."""
     for pattern, replacement in NUMBERING:
         name = pattern.sub(replacement, name)
     return name

@@ -4,7 +4,8 @@
 # build/linux): tinyconfig plus configs/FRAGMENT.config, in that order. NAME/.config is written anew only when the
 # fragments changed, so that `make menuconfig` lasts. Runs kbuild each time: it knows best what is out of date.
 # Honours CC, HOSTCC, LLVM, KBUILD_BUILD_TIMESTAMP and -j; ccache is used when CC is not set.
-# TARGETS= names other make targets than these. NAME/.series is the hash of the series in it, or none.
+# The modules are installed to NAME/modules, as modprobe -d wants them. TARGETS= names other make targets than these.
+# NAME/.series is the hash of the series in it, or none; there is no such file while a build is not whole.
 . "$(dirname "$0")/lib.sh"
 
 [ $# -ge 2 ] || die "usage: kernel.sh NAME FRAGMENT..."
@@ -13,6 +14,7 @@ shift
 tree=${CF_TREE:-$TREE}
 out=$BUILD/out/$name
 mkdir -p "$out"
+take_lock "kernel-$name"
 kernel_version "$tree" >/dev/null || die "$tree is not a Linux source tree: run make base"
 
 flags=(-C "$tree" O="$out")
@@ -33,6 +35,7 @@ export KBUILD_BUILD_TIMESTAMP=${KBUILD_BUILD_TIMESTAMP:-Thu Jan  1 00:00:00 UTC 
 export KBUILD_BUILD_VERSION=${KBUILD_BUILD_VERSION:-1}
 export KBUILD_BUILD_USER=${KBUILD_BUILD_USER:-user} KBUILD_BUILD_HOST=${KBUILD_BUILD_HOST:-host}
 
+[ "${TARGETS:-}" = menuconfig ] || rm -f "$out/.series"
 fragments=()
 for f; do
 	fragments+=("$ROOT/configs/$f.config")
@@ -78,13 +81,21 @@ fi
 start=$SECONDS
 # One line for each 200 compiled files on a pipe, kbuild's own output in the log
 read -ra targets <<< "${TARGETS:-bzImage}"
-if [ -z "${TARGETS:-}" ] && grep -qx CONFIG_MODULES=y "$out/.config"; then targets+=(modules); fi
+modules=
+if [ -z "${TARGETS:-}" ] && grep -qx CONFIG_MODULES=y "$out/.config"; then modules=yes targets+=(modules); fi
 if ! make "${flags[@]}" "${targets[@]}" > >(tee "$out/build.log" |
 	awk -v name="$name" '/^  (CC|AS|LD)/ {n++} n && n % 200 == 0 && n != last {print "  " name ": " n " files built"; last = n; fflush()}') 2> "$out/build.err"; then
 	grep -E 'error|Error|No space' "$out/build.err" | head -5 >&2 || true
 	die "the build of $name failed; see $out/build.err"
 fi
 [ ! -s "$out/build.err" ] || cat "$out/build.err" >&2
+# Made anew: no module of an earlier build stays
+[ -n "${TARGETS:-}" ] || rm -rf "$out/modules"
+if [ -n "$modules" ]; then
+	make -s "${flags[@]}" modules_install INSTALL_MOD_PATH="$out/modules" INSTALL_MOD_STRIP=1 > "$out/modules.log" 2>&1 ||
+		die "the modules of $name cannot be installed; see $out/modules.log"
+	cat "$out/modules.log" >&2
+fi
 # What the image was made of, for results that name it (scripts/tree.sh has the record)
 { sed -n 's/^hash //p' "$tree/.pc/.cache-footprint" 2>/dev/null || echo none; } > "$out/.series"
 say "$name is built ($(( (SECONDS - start + 30) / 60 )) min): $out"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 # Everything that must hold, stage after stage; a failing stage does not stop the later ones, except that nothing can be
-# tested without a tree and a kernel. The results of all stages go to build/results/tests.json and junit.xml.
+# tested without a tree and the plain kernel. The results of all stages go to build/results/tests.json and junit.xml.
 . "$(dirname "$0")/lib.sh"
 cd "$ROOT"
 
@@ -37,11 +37,13 @@ must base scripts/base.sh
 must apply scripts/apply.sh
 run lint scripts/pytest.sh lint -m static selftests/queue selftests/cachemodel
 must kernel scripts/kernel.sh vm vm all-on
+run kernel_debug scripts/kernel.sh debug vm all-on debug
 must kselftests scripts/kselftests.sh
 run boots scripts/boots.sh
 run model_build scripts/model.sh build
 run model scripts/pytest.sh model -m "not static" selftests/cachemodel
 run user scripts/pytest.sh user selftests/usercopy
+run imv scripts/pytest.sh imv selftests/imv
 run runner scripts/pytest.sh runner selftests/vm selftests/identity
 run queue scripts/pytest.sh queue -m "not static and not robust" selftests/queue
 run robust scripts/pytest.sh robust -m robust selftests/queue

@@ -56,6 +56,10 @@ def make_initramfs(target: Path, kernel: Path, program: Path, modules: Path,
              f"file /init {program} 0755 0 0"]
     lines += [f"file /{module.name} {module} 0644 0 0"
               for module in sorted(modules.glob("*.ko"))]
+    # What the series itself has for the model
+    reads = kernel / "lib/test_imv_reads.ko"
+    if reads.is_file():
+        lines.append(f"file /{reads.name} {reads} 0644 0 0")
     for part in (program, modules / "calibrate.ko", modules / "kinds.ko"):
         if not part.is_file():
             raise ImageError(f"{part} is missing: scripts/model.sh builds it")

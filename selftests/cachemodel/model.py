@@ -181,8 +181,7 @@ def run_workload(args: argparse.Namespace) -> int:
         "date": datetime.date.today().isoformat(), "seconds": round(seconds, 1),
         "accesses_per_second": round(sum(counted["all"][:3]) / seconds),
         "left_out": counted["left_out"], "labels": counted["labels"]}
-    own = counted["labels"].get(args.workload)
-    if workload.unit and not (own and own["units"]):
+    if workload.unit and not any(label["units"] for label in counted["labels"].values()):
         raise ResultError(f"no {workload.unit} was counted")
     if args.bound:
         full = {level: f"{geometry[level].split(':')[0]}:full"

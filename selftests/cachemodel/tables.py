@@ -54,9 +54,10 @@ def number(value: float) -> str:
 def unit_of(result: dict[str, Any], name: str) -> tuple[int, str]:
     """Return what a label's counts are divided by, and how that is called: the
     workload's unit for its own label, nothing for others."""
-    label, unit = result["labels"][name], WORKLOADS[result["workload"]].unit
-    if name == result["workload"] and label["units"]:
-        return label["units"], f"per {unit}"
+    label, workload = result["labels"][name], WORKLOADS[result["workload"]]
+    # The guest counts units of its own labels; an execution counts in every label
+    if label["units"] and (name == result["workload"] or not workload.unit_symbol):
+        return label["units"], f"per {workload.unit}"
     return 1, "in all"
 
 

@@ -196,6 +196,25 @@ def test_writers_page_cache(result_of: ResultOf) -> None:
     assert copy["stores"] >= 2 * 1024 * 1024
 
 
+def test_reads_immediates(result_of: ResultOf) -> None:
+    """Immediate values are read without one access to data; loads cost one each,
+    and a miss each where the lines were pushed out."""
+    labels = result_of("reads")[0]["labels"]
+    for width in ("u32", "u64"):
+        for reads in (32, 128, 4096):
+            names = [f"{what}_{width}_{reads}" for what in ("loads", "immediates")]
+            loads, immediates = (next(
+                function for function in labels[name]["functions"]
+                if function["name"] == f"{name} [test_imv_reads]") for name in names)
+            calls = labels[names[0]]["units"]
+            assert calls == labels[names[1]]["units"] == 5
+            # The return address, in each
+            assert immediates["loads"] == calls and not immediates["stores"]
+            assert loads["loads"] == (reads + 1) * calls
+            assert misses(loads, "l1d") >= 0.9 * reads * calls
+            assert misses(immediates, "l1d") <= calls
+
+
 def test_bound_beside(result_of: ResultOf) -> None:
     """--bound boots again: the same accesses, with fully associative caches."""
     result = result_of("ring-1")[0]

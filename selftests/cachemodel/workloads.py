@@ -35,10 +35,16 @@ WORKLOADS = {
         "access patterns whose misses arithmetic tells", {}, "", cpus=2,
         geometry={"l1d": "32K:8", "l2": "256K:8", "llc": "1M:16"},
         append=("maxcpus=1",)),
+    "reads": Workload(
+        "system calls that read variables, as loads and as immediate values",
+        {"calls": "20", "thrash_kib": "2048"}, "system call"),
     "ring": Workload(
         "processes on one CPU pass a token on through pipes",
         {"tasks": "64", "rounds": "50", "warm": "5", "perturb": "0"},
         "context switch", "__switch_to_asm"),
+    "syscalls": Workload(
+        "system calls of everyday programs",
+        {"reps": "20", "thrash_kib": "2048"}, "system call"),
     "writers": Workload(
         "writers that each fill a new file of their own",
         {"writers": "4", "record": "4096", "file_kib": "16384", "fs": "ext4",

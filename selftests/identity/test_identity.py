@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from scripts.identity import plain_name
+
 HERE = Path(__file__).resolve().parent
 SCRIPTS = HERE.parents[1] / "scripts"
 UNIT = HERE / "fixtures" / "unit.c"
@@ -99,6 +101,16 @@ def test_line_register_read_before_the_call(tmp_path: Path) -> None:
 
 def test_local_suffix(tmp_path: Path) -> None:
     assert_clean(compare(tmp_path, 'SUFFIX="41"'))
+
+
+@pytest.mark.parametrize("a, b", [
+    ("__UNIQUE_ID_addressable_trap_523.6", "__UNIQUE_ID_addressable_trap_526.4"),
+    ("__UNIQUE_ID_addressable_trap_523", "__UNIQUE_ID_addressable_trap_7"),
+    ("batch", "batch__imv"),
+    ("local.3", "local__imv.12"),
+])
+def test_names_of_one_thing(a: str, b: str) -> None:
+    assert plain_name(a) == plain_name(b)
 
 
 def test_text_of_a_string(tmp_path: Path) -> None:

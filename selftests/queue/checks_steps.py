@@ -67,9 +67,9 @@ def normalise(line: str, places: list[Path]) -> str:
 
 
 def is_module_macro(line: str, places: list[Path]) -> bool:
-    """Whether this is what sparse 0.6.4 says of any MODULE_LICENSE() and its
-    like: their static assertion compares two lengths of a string, and it cannot
-    tell that __builtin_strlen() is constant.
+    """Whether this is what sparse 0.6.4 says of any MODULE_LICENSE(), any
+    module_param() and their like: their static assertion compares two lengths
+    of a string, and it cannot tell that __builtin_strlen() is constant.
     """
     found = re.match(r"(\S+?):(\d+):\d+: error: bad constant expression$", line)
     if not found:
@@ -78,7 +78,7 @@ def is_module_macro(line: str, places: list[Path]) -> bool:
         if path.is_file():
             source = path.read_text(errors="replace").splitlines()
             number = int(found[2])
-            return number <= len(source) and source[number - 1].startswith("MODULE_")
+            return number <= len(source) and source[number - 1].startswith(("MODULE_", "module_param("))
     return False
 
 

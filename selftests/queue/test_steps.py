@@ -149,9 +149,10 @@ def test_selftest_steps_sparse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.static
 def test_sparse_and_module_macros(tmp_path: Path) -> None:
     """What sparse says of MODULE_LICENSE() in any file is left out, of a line beside it not."""
-    (tmp_path / "a.c").write_text('int a;\nMODULE_LICENSE("GPL");\n')
+    (tmp_path / "a.c").write_text('int a;\nMODULE_LICENSE("GPL");\nmodule_param(a, int, 0);\n')
     error = "error: bad constant expression"
-    text = f"  CC      a.o\n{tmp_path}/a.c:1:5: {error}\n{tmp_path}/a.c:2:1: {error}\na.c:2:1: {error}\na.c:9:1: {error}\n"
+    places = [f"{tmp_path}/a.c:1:5", f"{tmp_path}/a.c:2:1", f"{tmp_path}/a.c:3:1", "a.c:2:1", "a.c:9:1"]
+    text = "  CC      a.o\n" + "".join(f"{place}: {error}\n" for place in places)
     lines = checks.split_output(text, [tmp_path])["a.o"]
     assert lines == [f"a.c: {error}"]
     assert checks.split_output(text.replace("a.c:1:5", "a.c:2:5").replace("a.c:9:1", "a.c:2:9"), [tmp_path]) == {"a.o": []}

@@ -14,7 +14,8 @@ To add a job, give one more --job; they run in the order given:
   cmd=COMMAND:PART         any command of the host's root file system that
                            prints KTAP (version line, plan, results)
 The root file system is the host's: read-only, or with an overlay that is lost.
-Allowed splats and taints are in allow.txt, skipped tests in skip.txt.
+Allowed splats and taints are in allow.txt, skipped tests in skip.txt, ids that
+differ from what KUnit and kselftest call a test in ids.txt.
 
 Files written: RESULTS/vm-NAME/{console.log,jobs.log,guest.sh,command.txt} and
 RESULTS/parts/vm-NAME.json, a list of {"id", "status", "reason", "seconds"}.
@@ -39,7 +40,7 @@ from jobs import (Job, JobError, Output, before_jobs, end_taint, guest_script,
                   kselftest_command, kselftest_programs, parse_job,
                   split_output)
 from ktap import Result, load_parser, parse, unique
-from lists import Allow, ListError, Skip, read_allow, read_skip
+from lists import Allow, ListError, Skip, read_allow, read_ids, read_skip
 from splats import bad_taint, find_splats
 
 CPU_OUT_OF_SPEC = 2  # taint bit
@@ -176,6 +177,7 @@ def main(argv: list[str] | None = None) -> int:
     args = arguments(argv)
     try:
         allow, skip = read_allow(HERE / "allow.txt"), read_skip(HERE / "skip.txt")
+        ids = read_ids(HERE / "ids.txt")
         jobs = [parse_job(text) for text in args.job]
         parser = load_parser(args.tree.resolve())
         tests = args.kselftest_dir and args.kselftest_dir.resolve()
@@ -229,6 +231,7 @@ def main(argv: list[str] | None = None) -> int:
     # When the guest died, jobs that are not complete only say so once more.
     errors = errors or job_errors
     for result in results:
+        result.id = ids.rename(result.id)
         reason = skip.reason(result.id)
         if reason:
             result.status, result.reason = "skip", reason

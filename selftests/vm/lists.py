@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Reads the allow-list and the skip-list; a line without a reason is an error."""
+"""Reads the lists of allowed splats, skips and ids; a line without a reason is an error."""
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
+
+# What an id may begin with: its part, and a beginning of the test's name
+PREFIX = re.compile(r"[\w.-]+/[\w.,:=+@-]*")
 
 
 class ListError(ValueError):
@@ -36,6 +39,20 @@ class Skip:
             if fnmatchcase(test_id, pattern):
                 return reason
         return None
+
+
+@dataclass
+class Ids:
+    """Beginnings of test ids with what they become."""
+
+    entries: list[tuple[str, str]] = field(default_factory=list)
+
+    def rename(self, test_id: str) -> str:
+        """Return the id that counts for the one a test came with."""
+        for prefix, new in self.entries:
+            if test_id.startswith(prefix):
+                return new + test_id.removeprefix(prefix)
+        return test_id
 
 
 def _rows(path: Path, fields: int) -> list[tuple[str, list[str]]]:
@@ -78,3 +95,17 @@ def read_allow(path: Path) -> Allow:
 def read_skip(path: Path) -> Skip:
     """Return the skip-list in a file; raises ListError, OSError."""
     return Skip([(pattern, reason) for _, (pattern, reason) in _rows(path, 2)])
+
+
+def read_ids(path: Path) -> Ids:
+    """Return the list of ids in a file; raises ListError, OSError."""
+    ids = Ids()
+    for place, (prefix, new, _) in _rows(path, 3):
+        for text in (prefix, new):
+            if not PREFIX.fullmatch(text):
+                raise ListError(f"{place}: {text}: not the beginning of an id "
+                                "(part/test_name)")
+        if ids.rename(prefix) != prefix:
+            raise ListError(f"{place}: {prefix}: an earlier line renames it")
+        ids.entries.append((prefix, new))
+    return ids

@@ -8,6 +8,7 @@ import pytest
 from jobs import (Job, JobError, guest_script, kselftest_programs, parse_job,
                   split_output)
 from ktap import Report, Result, load_parser, parse, slug, unique
+from lists import read_ids
 
 KUNIT = """\
 [    1.399626] KTAP version 1
@@ -76,6 +77,22 @@ not ok 6 selftests: demo: slow # TIMEOUT 45 seconds
 # SKIP: needs a second node
 ok 7 selftests: demo: prints.sh # SKIP
 # Totals: pass:3 fail:2 xfail:0 xpass:0 skip:2 error:0"""
+
+
+IMMEDIATE = """\
+TAP version 13
+1..2
+# selftests: immediate: test_immediate.sh
+# TAP version 13
+# 1..2
+# ok 1 module_1000_cycles
+# ok 2 no device # SKIP nothing to set
+ok 1 selftests: immediate: test_immediate.sh
+# selftests: immediate: test_stress.sh
+# TAP version 13
+# 1..1
+# ok 1 hotplug
+not ok 2 selftests: immediate: test_stress.sh # exit=1"""
 
 
 @pytest.fixture(scope="session")
@@ -194,6 +211,21 @@ def test_ids() -> None:
         [Result("p/x", "pass"), Result("p/x", "pass"), Result("p/y", "pass"),
          Result("p/x", "pass")])]
     assert names == ["p/x", "p/x_2", "p/y", "p/x_3"]
+
+
+def test_ids_of_immediate_values(parser: ModuleType) -> None:
+    """What ids.txt makes of both kinds of result; a program stays one."""
+    ids = read_ids(Path(__file__).resolve().parent / "ids.txt")
+    report = parse(parser, IMMEDIATE.splitlines(), "imv")
+    assert [ids.rename(result.id) for result in report.results] == [
+        "imv/module_1000_cycles", "imv/no_device", "imv/hotplug",
+        "imv/test_stress.sh"]
+    text = KUNIT.replace("usercopy_test_", "imv_test_").replace(
+        "usercopy", "immediate")
+    report = parse(parser, text.splitlines(), "kunit", True)
+    assert [ids.rename(result.id) for result in report.results] == [
+        "imv/valid", "imv/invalid", "kunit/gen.params.size_8",
+        "kunit/gen.params.size_16", "kunit/gen.plain"]
 
 
 def test_jobs(tmp_path: Path) -> None:

@@ -95,7 +95,8 @@ def qemus_of(directory: Path) -> list[str]:
 
 def test_runner_good(boot: Boot) -> None:
     run = boot("runner-good", "kunit", GOOD,
-               f"{HEAD} 1..2 'ok 1 a' 'ok 2 b # SKIP no such device':skips")
+               f"{HEAD} 1..2 'ok 1 a' 'ok 2 b # SKIP no such device':skips",
+               f"{HEAD} 1..1 'ok 1 test_immediate.sh.renamed':imv")
     assert run.failures() == []
     assert run.status == 0
     assert run.tests["vm/boot_runner-good"]["status"] == "pass"
@@ -104,6 +105,7 @@ def test_runner_good(boot: Boot) -> None:
         "id": "skips/b", "status": "skip", "reason": "no such device",
         "seconds": 0.0}
     assert any(name.startswith("kunit/") for name in run.tests)
+    assert run.tests["imv/renamed"]["status"] == "pass"
     # Late messages are in the log, too.
     assert "reboot: Power down" in run.console
 

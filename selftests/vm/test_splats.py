@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from lists import Allow, ListError, Skip, read_allow, read_skip
+from lists import Allow, ListError, Skip, read_allow, read_ids, read_skip
 from splats import bad_taint, find_splats
 
 HERE = Path(__file__).resolve().parent
@@ -124,6 +124,27 @@ def test_skip_list(tmp_path: Path) -> None:
         read_skip(path)
 
 
+def test_id_list(tmp_path: Path) -> None:
+    path = tmp_path / "ids.txt"
+    path.write_text("kunit/a.test_ | a/ | short\nkunit/a. | b/x_ | the rest\n")
+    ids = read_ids(path)
+    assert ids.rename("kunit/a.test_one.two") == "a/one.two"
+    assert ids.rename("kunit/a.one") == "b/x_one"
+    assert ids.rename("kunit/b.kunit/a.one") == "kunit/b.kunit/a.one"
+
+
+@pytest.mark.parametrize("line", [
+    "kunit/a. | a/", "kunit/a. | a/ | ", "kunit | a/ | reason",
+    "kunit/a. | a | reason", "kunit/a b | a/ | reason",
+    "kunit/known.more | a/ | reason"])
+def test_bad_id_line_is_refused(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "ids.txt"
+    path.write_text("kunit/known. | known/ | reason\n" + line + "\n")
+    with pytest.raises(ListError, match="ids.txt:2: "):
+        read_ids(path)
+
+
 def test_lists_of_the_repository_are_well_formed() -> None:
     read_allow(HERE / "allow.txt")
+    read_ids(HERE / "ids.txt")
     assert isinstance(read_skip(HERE / "skip.txt"), Skip)

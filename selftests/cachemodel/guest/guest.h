@@ -34,6 +34,10 @@ void settle(void);
 /* Word perturb=: so many processes with a pipe each come, and half of them go */
 void perturb_memory(void);
 
+/* Word thrash_kib=: the size of a buffer that thrash() writes, 0 for none */
+void thrash_setup(void);
+void thrash(void);
+
 void write_file(const char *path, const char *text);
 
 /* Load /NAME.ko */
@@ -50,7 +54,9 @@ void tell_buffer(const void *start, unsigned long size);
 
 /* The workloads: each ends with done() */
 void calibrate(void) __attribute__((noreturn));
+void reads(void) __attribute__((noreturn));
 void ring(void) __attribute__((noreturn));
+void syscalls(void) __attribute__((noreturn));
 void writers(void) __attribute__((noreturn));
 
 #endif

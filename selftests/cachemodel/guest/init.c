@@ -29,7 +29,9 @@ static const struct {
 	void (*run)(void);
 } workloads[] = {
 	{ "calibrate", calibrate },
+	{ "reads", reads },
 	{ "ring", ring },
+	{ "syscalls", syscalls },
 	{ "writers", writers },
 };
 

@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The byte protocol of immediate values on the real CPU, in user space: readers execute the
+ * sites while the writer patches them, with membarrier() in place of the IPI and a SIGTRAP
+ * handler in place of the kernel's int3 handler.  (An emulator that translates again at each
+ * write cannot show torn cross-modified code.)
+ *
+ * Set n stores encode(n) in the variable and patches it into all sites; each eighth set takes
+ * the sites back to the jmp instead.  Every read is checked: it must give the value of a set
+ * from [last completed before it, last started after it].  "torn" counts values that no
+ * set ever had, "outside" values of another set, "faults" signals that no int3 explains.
+ */
+#define _GNU_SOURCE
+#include <err.h>
+#include <getopt.h>
+#include <linux/membarrier.h>
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "sites.h"
+
+#define USAGE "usage: protocol --form 4|8 [--seconds S] [--reads N] [--readers R] [--pause US]" \
+	" [--negative none|no-int3|no-sync|late-store|torn-tail]"
+#define EXIT_USAGE	2
+#define MAX_READERS	64
+#define HANG_SECONDS	10
+
+/* No byte is 0x00 or 0xff: each set changes each byte, a mixture of two sets is no third. */
+#define FACTOR		0x9e3779b97f4a7c15ULL
+#define INVERSE		0xf1de83e19937733dULL
+
+#define load(p)		__atomic_load_n(p, __ATOMIC_SEQ_CST)
+#define store(p, v)	__atomic_store_n(p, v, __ATOMIC_SEQ_CST)
+
+enum negative { NONE, NO_INT3, NO_SYNC, LATE_STORE, TORN_TAIL, NEGATIVES };
+
+static const char * const negatives[NEGATIVES] = {
+	"none", "no-int3", "no-sync", "late-store", "torn-tail",
+};
+
+struct reader {
+	pthread_t thread;
+	cpu_set_t cpu;
+	sigjmp_buf again;
+	uint64_t reads, traps, torn, outside, faults;
+} __attribute__((aligned(64)));
+
+static uint64_t form, seconds = 30, wanted, readers = 2, pause_us;
+static enum negative negative;
+
+static uint8_t *alias;		/* of CODE, writable */
+static struct reader reader[MAX_READERS];
+static __thread struct reader *self;
+static bool stop;
+
+static uint64_t started __attribute__((aligned(64)));
+static uint64_t completed __attribute__((aligned(64)));
+
+static uint64_t mask(uint64_t value)
+{
+	return form == 8 ? value : (uint32_t)value;
+}
+
+static uint64_t encode(uint64_t n)
+{
+	return mask(n * FACTOR);
+}
+
+static uint64_t decode(uint64_t value)
+{
+	return mask(value * INVERSE);
+}
+
+static void sync_cores(void)
+{
+	if (negative != NO_SYNC &&
+	    syscall(__NR_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0))
+		err(EXIT_USAGE, "membarrier");
+}
+
+/* Write the first 5 bytes of all sites, as smp_text_poke_batch_finish() does. */
+static void poke(uint8_t heads[SITES][MAX_SLOT])
+{
+	if (negative != NO_INT3) {
+		for (unsigned int i = 0; i < SITES; i++)
+			store(sites[i].slot, INT3);
+		sync_cores();
+	}
+	for (unsigned int i = 0; i < SITES; i++)
+		memcpy(sites[i].slot + 1, heads[i] + 1, HEAD - 1);
+	sync_cores();
+	for (unsigned int i = 0; i < SITES; i++)
+		store(sites[i].slot, heads[i][0]);
+	sync_cores();
+}
+
+static void poke_jmp(void)
+{
+	uint8_t heads[SITES][MAX_SLOT];
+
+	for (unsigned int i = 0; i < SITES; i++)
+		put_jmp(heads[i], TO_STUB);
+	poke(heads);
+}
+
+static void patch(uint64_t value, bool from_mov)
+{
+	uint8_t slots[SITES][MAX_SLOT];
+
+	for (unsigned int i = 0; i < SITES; i++)
+		put_mov(slots[i], sites[i].reg, value, form);
+	if (form == 8) {
+		/* Nobody executes the tail behind a jmp: no int3, no sync of its own */
+		if (from_mov && negative != TORN_TAIL)
+			poke_jmp();
+		for (unsigned int i = 0; i < SITES; i++)
+			memcpy(sites[i].slot + HEAD, slots[i] + HEAD, MAX_SLOT - HEAD);
+	}
+	poke(slots);
+}
+
+static void unpatch(void)
+{
+	poke_jmp();
+	for (unsigned int i = 0; i < SITES && form == 8; i++)
+		put_nop(sites[i].slot + HEAD);
+}
+
+/*
+ * LATE_STORE stores after the sites are said to be done.  (A store after the poke but before
+ * that cannot be told from a right one: until then both values are allowed.)
+ */
+static void set(uint64_t n)
+{
+	uint64_t *variable = (uint64_t *)(alias + VARIABLE);
+
+	store(&started, n);
+	if (negative != LATE_STORE)
+		store(variable, encode(n));
+	if (n % 8)
+		patch(encode(n), n % 8 > 1);
+	else
+		unpatch();
+	store(&completed, n);
+	if (negative == LATE_STORE) {
+		for (unsigned int i = 0; i < 1000; i++)
+			__builtin_ia32_pause();
+		store(variable, encode(n));
+	}
+}
+
+/* A trap of the writer's: do what the jmp would have done.  Anything else is a fault. */
+static void on_signal(int number, siginfo_t *info __attribute__((unused)), void *context)
+{
+	greg_t *rip = &((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
+
+	if (!self) {
+		signal(number, SIG_DFL);
+		raise(number);
+		return;
+	}
+	for (unsigned int i = 0; i < SITES && number == SIGTRAP; i++) {
+		if (*rip == (greg_t)sites[i].code + 1) {
+			*rip = sites[i].code + HEAD + TO_STUB;
+			self->traps++;
+			return;
+		}
+	}
+	self->faults++;
+	siglongjmp(self->again, 1);
+}
+
+/*
+ * Needs no fence: a core that sees completed raised has been through the sync before, and
+ * fetches the sites again; and it loads started after it has fetched them.
+ */
+static void *read_sites(void *arg)
+{
+	void (*code)(uint64_t *) = (void (*)(uint64_t *))CODE;
+	uint64_t values[SITES];
+
+	self = arg;
+	if (sched_setaffinity(0, sizeof(self->cpu), &self->cpu))
+		err(EXIT_USAGE, "sched_setaffinity");
+	sigsetjmp(self->again, 0);
+	while (!load(&stop)) {
+		uint64_t from = load(&completed), to;
+
+		code(values);
+		to = load(&started);
+		for (unsigned int i = 0; i < SITES; i++) {
+			uint64_t n = decode(values[i]);
+
+			if (n > load(&started) || encode(n) != values[i])
+				self->torn++;
+			else if (n < from || n > to)
+				self->outside++;
+		}
+		__atomic_store_n(&self->reads, self->reads + SITES, __ATOMIC_RELAXED);
+	}
+	return NULL;
+}
+
+static void prepare(void)
+{
+	static const int signals[] = { SIGTRAP, SIGSEGV, SIGBUS, SIGILL, SIGFPE };
+	struct sigaction action = {
+		.sa_sigaction = on_signal,
+		.sa_flags = SA_SIGINFO | SA_NODEFER,
+	};
+	int fd = memfd_create("sites", MFD_CLOEXEC);
+	cpu_set_t cpus;
+	void *code;
+	int cpu = 0;
+
+	if (sched_getaffinity(0, sizeof(cpus), &cpus) || CPU_COUNT(&cpus) < 2)
+		errx(EXIT_USAGE, "needs 2 CPUs: one reads while the other one writes");
+	if (syscall(__NR_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0))
+		err(EXIT_USAGE, "membarrier(PRIVATE_EXPEDITED_SYNC_CORE)");
+	if (fd < 0 || ftruncate(fd, SIZE))
+		err(EXIT_USAGE, "memfd_create");
+	alias = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	code = mmap((void *)CODE, SIZE, PROT_READ | PROT_EXEC, MAP_SHARED | MAP_FIXED_NOREPLACE,
+		    fd, 0);
+	if (alias == MAP_FAILED || code != (void *)CODE)
+		err(EXIT_USAGE, "no executable mapping");
+	for (unsigned int i = 0; i < sizeof(signals) / sizeof(*signals); i++)
+		sigaction(signals[i], &action, NULL);
+	put_code(alias, form);
+	/* One reader for each CPU, then again: wherever the writer runs, others go on reading. */
+	for (unsigned int i = 0; i < readers; i++, cpu++) {
+		while (!CPU_ISSET(cpu % CPU_SETSIZE, &cpus))
+			cpu++;
+		CPU_SET(cpu % CPU_SETSIZE, &reader[i].cpu);
+	}
+}
+
+static double now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return time.tv_sec + time.tv_nsec / 1e9;
+}
+
+static uint64_t reads(void)
+{
+	uint64_t sum = 0;
+
+	for (unsigned int i = 0; i < readers; i++)
+		sum += __atomic_load_n(&reader[i].reads, __ATOMIC_RELAXED);
+	return sum;
+}
+
+/* Start the readers, set until the time is over or the reads are done; prints the figures */
+static int run(void)
+{
+	uint64_t sum, traps = 0, torn = 0, outside = 0, faults = 0, n = 0;
+	double start = now(), took = 0;
+
+	for (unsigned int i = 0; i < readers; i++) {
+		if (pthread_create(&reader[i].thread, NULL, read_sites, &reader[i]))
+			errx(EXIT_USAGE, "pthread_create failed");
+	}
+	while (took < seconds && (!wanted || reads() < wanted)) {
+		set(++n);
+		if (pause_us)
+			usleep(pause_us);
+		took = now() - start;
+	}
+	store(&stop, true);
+	alarm(HANG_SECONDS);
+	for (unsigned int i = 0; i < readers; i++) {
+		pthread_join(reader[i].thread, NULL);
+		traps += reader[i].traps;
+		torn += reader[i].torn;
+		outside += reader[i].outside;
+		faults += reader[i].faults;
+	}
+	sum = reads();
+	printf("form=%lu negative=%s readers=%lu sites=%d reads=%lu sets=%lu traps=%lu torn=%lu "
+	       "outside=%lu faults=%lu seconds=%.1f\n", form, negatives[negative], readers, SITES,
+	       sum, n, traps, torn, outside, faults, took);
+	return torn || outside || faults || !sum || sum < wanted;
+}
+
+static uint64_t parse(const char *text, uint64_t most)
+{
+	char *end;
+	uint64_t value = strtoull(text, &end, 10);
+
+	if (*text < '0' || *text > '9' || *end || value > most)
+		errx(EXIT_USAGE, "%s is not a number up to %lu", text, most);
+	return value;
+}
+
+static enum negative find_negative(const char *name)
+{
+	for (unsigned int i = 0; i < NEGATIVES; i++) {
+		if (!strcmp(name, negatives[i]))
+			return i;
+	}
+	errx(EXIT_USAGE, "%s is no negative control", name);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "form", required_argument, NULL, 'f' },
+		{ "seconds", required_argument, NULL, 's' },
+		{ "reads", required_argument, NULL, 'n' },
+		{ "readers", required_argument, NULL, 'r' },
+		{ "pause", required_argument, NULL, 'p' },
+		{ "negative", required_argument, NULL, 'x' },
+		{ }
+	};
+	int option;
+
+	opterr = 0;
+	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		switch (option) {
+		case 'f':
+			form = parse(optarg, 8);
+			break;
+		case 's':
+			seconds = parse(optarg, 86400);
+			break;
+		case 'n':
+			wanted = parse(optarg, INT64_MAX);
+			break;
+		case 'r':
+			readers = parse(optarg, MAX_READERS);
+			break;
+		case 'p':
+			pause_us = parse(optarg, 999999);
+			break;
+		case 'x':
+			negative = find_negative(optarg);
+			break;
+		default:
+			errx(EXIT_USAGE, USAGE);
+		}
+	}
+	if ((form != 4 && form != 8) || !readers || optind != argc ||
+	    (negative == TORN_TAIL && form != 8))
+		errx(EXIT_USAGE, USAGE);
+	prepare();
+	return run();
+}

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The byte protocol of immediate values in user space, on the real CPU: protocol.c, and what it finds without a step.
+
+The figures of all runs, with the CPU, go to $CF_RESULTS/imv-protocol.log.
+"""
+
+import os
+import re
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+SOURCES = (HERE / "protocol.c", HERE / "sites.c")
+READS = 2_000_000_000       # 15 to 25 s on two cores
+MIN_READS = 1_000_000_000
+MAX_SECONDS = 150
+NEGATIVE_SECONDS = 3
+
+Figures = dict[str, int]
+Run = Callable[..., Figures]
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The program, built."""
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("needs 2 CPUs: one reads while the other one writes")
+    target = tmp_path_factory.mktemp("imv") / "protocol"
+    done = subprocess.run(["gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-pthread", "-o", target, *SOURCES],
+                          capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return target
+
+
+def cpu_model() -> str:
+    """The CPU's name, family and model, as /proc/cpuinfo has them."""
+    text = Path("/proc/cpuinfo").read_text()
+    found = [re.search(rf"^{key}\s*: (.*)$", text, re.M) for key in ("model name", "cpu family", "model")]
+    return " / ".join(match[1] if match else "unknown" for match in found)
+
+
+def wrong(figures: Figures) -> int:
+    """The number of wrong reads and faults."""
+    return figures["torn"] + figures["outside"] + figures["faults"]
+
+
+@pytest.fixture(scope="module")
+def run(program: Path) -> Iterator[Run]:
+    """A function that runs it with a form and options, and returns its figures; they also go to imv-protocol.log.
+
+    The exit code must be 0 or 1, and 1 if anything was wrong.
+    """
+    path = Path(os.environ["CF_RESULTS"]) / "imv-protocol.log"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", encoding="utf-8") as log:
+        log.write(f"cpu={cpu_model()}\n")
+
+        def run_once(form: int, *options: str) -> Figures:
+            done = subprocess.run([program, "--form", str(form), *options], stdin=subprocess.DEVNULL,
+                                  capture_output=True, text=True, timeout=MAX_SECONDS + 30)
+            assert done.returncode in (0, 1), f"exit code {done.returncode}: {done.stderr.strip() or done.stdout}"
+            print(f"{done.stdout.strip()} cpu={cpu_model()}")
+            log.write(done.stdout)
+            figures = {key: int(value) for key, value in re.findall(r"(\w+)=(\d+)(?=\s)", done.stdout)}
+            assert figures["reads"] > 0 and figures["sets"] > 0, done.stdout
+            assert done.returncode == 1 or not wrong(figures), f"exit code 0 with {done.stdout}"
+            return figures | {"code": done.returncode}
+
+        yield run_once
+
+
+def run_without(run: Run, form: int, step: str) -> Figures:
+    """Run the negative control `step`."""
+    return run(form, "--negative", step, "--seconds", str(NEGATIVE_SECONDS))
+
+
+def check(run: Run, form: int) -> None:
+    """The whole protocol: more than 1e9 reads while the sites change, some through the int3, none of them wrong."""
+    figures = run(form, "--reads", str(READS), "--seconds", str(MAX_SECONDS))
+    assert not wrong(figures), figures
+    assert figures["reads"] >= MIN_READS, figures
+    assert figures["sets"] > 1000 and figures["traps"] > 1000, figures
+
+
+def test_protocol_user_4(run: Run) -> None:
+    """Slots of 5 bytes: jmp <-> mov $imm32, and mov to mov."""
+    check(run, 4)
+
+
+def test_protocol_user_8(run: Run) -> None:
+    """Slots of 10 bytes: jmp and nop <-> movabs $imm64, and movabs to movabs."""
+    check(run, 8)
+
+
+@pytest.mark.parametrize("form", [4, 8])
+def test_negative_no_int3(run: Run, form: int) -> None:
+    """Without the int3 there are torn values, or jumps to nowhere; on any CPU, as a sync stands between the writes."""
+    figures = run_without(run, form, "no-int3")
+    assert figures["torn"] + figures["faults"] > 0, figures
+    assert figures["traps"] == 0, figures
+
+
+@pytest.mark.parametrize("form", [4, 8])
+def test_negative_store_late(run: Run, form: int) -> None:
+    """A variable that is stored after the set is completed: the unpatched sites give old values, whole ones."""
+    figures = run_without(run, form, "late-store")
+    assert figures["outside"] > 0, figures
+    assert figures["torn"] == figures["faults"] == 0, figures
+
+
+def test_negative_torn_tail(run: Run) -> None:
+    """Without the way back to the jmp the tail of a movabs changes under its readers."""
+    assert run_without(run, 8, "torn-tail")["torn"] > 0
+
+
+@pytest.mark.parametrize("form", [4, 8])
+def test_negative_no_sync(run: Run, form: int) -> None:
+    """Without the syncs: whether that goes wrong is the CPU's business, and noted; the int3 has been there."""
+    figures = run_without(run, form, "no-sync")
+    verdict = "does" if wrong(figures) else "does not in this time"
+    print(f"a missing sync {verdict} go wrong on this CPU: {wrong(figures)} of {figures['reads']} reads")
+    assert figures["traps"] > 0, figures
+
+
+@pytest.mark.parametrize("options", [[], ["--form", "5"], ["--form", "4", "--seconds", "-1"], ["--form", "4", "x"],
+                                     ["--form", "4", "--negative", "torn-tail"], ["--form", "8", "--reads", "9" * 30]])
+def test_protocol_usage(program: Path, options: list[str]) -> None:
+    """What it does not understand ends with 2 and one line."""
+    done = subprocess.run([program, *options], capture_output=True, text=True, timeout=30)
+    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1), done
+
+
+def test_protocol_too_few_reads(run: Run) -> None:
+    """Fewer reads than asked for are a failure, also if none of them is wrong."""
+    figures = run(4, "--reads", str(10**15), "--seconds", "1")
+    assert figures["code"] == 1 and not wrong(figures), figures
