@@ -2,11 +2,16 @@
 # SPDX-License-Identifier: GPL-2.0
 # Everything that must hold, stage after stage; a failing stage does not stop the later ones, except that nothing can be
 # tested without a tree and the plain kernel. The results of all stages go to build/results/tests.json and junit.xml.
+# test.sh full: with the stage that is too long for every run, and without a limit of minutes.
 . "$(dirname "$0")/lib.sh"
 cd "$ROOT"
 
 stage=scripts/stage.sh
 declare -a failed=()
+mode=${1:-}
+case $mode in "" | full) ;; *) die "usage: test.sh [full]" ;; esac
+limits=(--limits configs/stage-limits)
+[ "$mode" != full ] || limits=()
 
 run() {
 	local name=$1
@@ -24,7 +29,7 @@ must() {
 finish() {
 	echo
 	command -v python3 >/dev/null || die "no python3: the tools could not be installed"
-	exec python3 scripts/report.py --results "$RESULTS" --series "$(series_hash)" --limits configs/stage-limits \
+	exec python3 scripts/report.py --results "$RESULTS" --series "$(series_hash)" "${limits[@]}" \
 		"${failed[@]/#/--failed-stage=}"
 }
 
@@ -43,9 +48,10 @@ run boots scripts/boots.sh
 run model_build scripts/model.sh build
 run model scripts/pytest.sh model -m "not static" selftests/cachemodel
 run user scripts/pytest.sh user selftests/usercopy
-run imv scripts/pytest.sh imv selftests/imv
+run imv scripts/pytest.sh imv -m "not full" selftests/imv
 run runner scripts/pytest.sh runner selftests/vm selftests/identity
 run queue scripts/pytest.sh queue -m "not static and not robust" selftests/queue
 run robust scripts/pytest.sh robust -m robust selftests/queue
 run identity scripts/result.sh identity/off_means_off "nothing to compare" scripts/identity.sh
+[ "$mode" != full ] || run full scripts/pytest.sh full -m full selftests
 finish
