@@ -17,7 +17,7 @@ $(foreach v,CACHE PIN QUEUE KDIR GROUP FORCE LINUX_TARBALL LINUX_SHA256 KERNEL_M
 stage = scripts/stage.sh
 
 .PHONY: all help preflight tools base apply unapply kernel kselftests boot shell menuconfig lint check model model-before model-compare identity \
-	test test-full export branch clean distclean
+	test test-full bench export branch clean distclean
 
 all: ## Tools, base kernel, push the series, build it with every option on, boot it once
 	@$(stage) start make
@@ -70,6 +70,8 @@ test: ## Everything that must hold; closes with 'N passed, N failed, N skipped'
 	+@scripts/test.sh
 test-full: ## The same and what takes too long for it: KUnit on UML and i386, a build for arm64
 	+@scripts/test.sh full
+bench: tools ## What depends on time: in user space on this CPU, when the machine does nothing else
+	@scripts/bench.sh
 export: ## Copy the patches into another queue: DIR=debian/patches/cache-footprint [GROUP=]
 	@scripts/export.sh "$(DIR)"
 branch: ## The series as commits on a new branch of the git tree KDIR= (git quiltimport)

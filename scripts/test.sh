@@ -48,7 +48,7 @@ run boots scripts/boots.sh
 run model_build scripts/model.sh build
 run model scripts/pytest.sh model -m "not static" selftests/cachemodel
 run user scripts/pytest.sh user selftests/usercopy
-run imv scripts/pytest.sh imv -m "not full" selftests/imv
+run imv scripts/pytest.sh imv -m "not full and not bench" selftests/imv
 run runner scripts/pytest.sh runner selftests/vm selftests/identity
 run queue scripts/pytest.sh queue -m "not static and not robust" selftests/queue
 run robust scripts/pytest.sh robust -m robust selftests/queue

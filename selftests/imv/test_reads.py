@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What immediate values save: time in user space on the real CPU (reads.c), and text in the kernel's test module.
+"""What immediate values save: time in user space on the real CPU (reads.c, by make bench: what else the machine does
+decides), and text in the kernel's test module.
 
 The figures go to $CF_RESULTS/imv-reads.json and imv-text.json.
 """
@@ -46,12 +47,14 @@ def cases(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, int, str]
     return {(row["width"], row["reads"], row["cache"]): row for row in rows}
 
 
+@pytest.mark.bench
 def test_reads_thrashed(cases: dict[tuple[str, int, str], Case]) -> None:
     """4096 reads after somebody else used the caches: at least 44 % less time is added, as in the original's table."""
     row = cases["u32", 4096, "thrashed"]
     assert row["immediates_ns"] <= 0.56 * row["loads_ns"], row
 
 
+@pytest.mark.bench
 def test_reads_hot(cases: dict[tuple[str, int, str], Case]) -> None:
     """32 reads of what is in the caches anyway: not dearer than loads, as far as the clock can tell."""
     row = cases["u32", 32, "hot"]
