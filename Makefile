@@ -16,7 +16,8 @@ $(foreach v,CACHE PIN QUEUE KDIR GROUP FORCE LINUX_TARBALL LINUX_SHA256 KERNEL_M
 
 stage = scripts/stage.sh
 
-.PHONY: all help preflight tools base apply unapply kernel kselftests boot shell menuconfig lint check model model-before model-compare identity \
+.PHONY: all help preflight tools base apply unapply kernel kselftests boot shell menuconfig lint check \
+	model model-before model-nontemporal model-compare identity \
 	test test-full bench export branch clean distclean
 
 all: ## Tools, base kernel, push the series, build it with every option on, boot it once
@@ -54,7 +55,7 @@ shell: kernel ## An interactive virtual machine on this kernel (virtme-ng; Ctrl-
 menuconfig: apply ## Change the configuration of the virtual machine's kernel
 	+@scripts/menuconfig.sh
 lint: tools ## The fast checks of patches and scripts, no kernel build
-	@scripts/pytest.sh lint -m static selftests/queue selftests/cachemodel
+	@scripts/pytest.sh lint -m static selftests/queue selftests/cachemodel selftests/bench
 check: kernel ## All checks of the queue: applies everywhere, each step builds without new warnings
 	@scripts/pytest.sh queue selftests/queue
 model: $(if $(KERNEL),,kernel) ## Count cache misses in the booted kernel: WORKLOAD=ring [SET= GEOMETRY= BOUND=1 RESULT= KERNEL=O-directory]
@@ -62,6 +63,8 @@ model: $(if $(KERNEL),,kernel) ## Count cache misses in the booted kernel: WORKL
 model-before: apply ## The published tables of the cache model again, options off (remove Documentation/results/model/ first)
 	+@scripts/kernel.sh off vm all-off
 	+@KERNEL="$(BUILD)/out/off" scripts/model.sh before
+model-nontemporal: kernel ## The published table of non-temporal writes again (remove Documentation/results/nontemporal/ first)
+	@scripts/model.sh nontemporal
 model-compare: ## Two results of it side by side: A= B=
 	@scripts/model.sh compare
 identity: apply ## With every option off, the gated patches change no instruction
@@ -70,7 +73,7 @@ test: ## Everything that must hold; closes with 'N passed, N failed, N skipped'
 	+@scripts/test.sh
 test-full: ## The same and what takes too long for it: KUnit on UML and i386, a build for arm64
 	+@scripts/test.sh full
-bench: tools ## What depends on time: in user space on this CPU, when the machine does nothing else
+bench: apply ## Time it in user space on this CPU, when the machine does nothing else; tables in Documentation/results (ROUNDS=)
 	@scripts/bench.sh
 export: ## Copy the patches into another queue: DIR=debian/patches/cache-footprint [GROUP=]
 	@scripts/export.sh "$(DIR)"

@@ -1,8 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
-# What is timed, in user space on the real CPU.
+# What is timed, in user space on the real CPU: immediate values' verdicts, then the copies' tables
+# (Documentation/results/bench-nontemporal.rst). ROUNDS= is for the tables.
 . "$(dirname "$0")/lib.sh"
 
+[ -x "$VENV/bin/python" ] || die "no Python tools in $VENV: run make tools"
 load=$(cut -d' ' -f1 /proc/loadavg)
 [ "${load%.*}" = 0 ] || warn "the load average is $load: others take time on this machine"
-exec "$ROOT/scripts/pytest.sh" bench -m bench selftests
+code=0
+"$ROOT/scripts/pytest.sh" bench -m bench selftests || code=$?
+"$VENV/bin/python" "$ROOT/selftests/bench/bench.py" run --tree "$TREE" ${ROUNDS:+--rounds "$ROUNDS"} || code=$?
+exit "$code"

@@ -6,7 +6,8 @@
 #                        BOUND=1 (again fully associative), APPEND="kernel parameters", RANGE="functions", TOP=, QEMU=,
 #                        MEMORY=, TIME_LIMIT= (seconds of one boot)
 #   model.sh compare     A= and B=, two results side by side
-#   model.sh before      the tables of Documentation/results (about 20 minutes on two cores)
+#   model.sh before      the tables of Documentation/results/before-*.rst (about 20 minutes on two cores)
+#   model.sh nontemporal that of Documentation/results/nontemporal.rst
 . "$(dirname "$0")/lib.sh"
 set -f
 
@@ -65,6 +66,13 @@ before() {
 	"$VENV/bin/python" "$before" tables
 }
 
+nontemporal() {
+	local tables=$ROOT/selftests/cachemodel/nontemporal.py
+	grep -qx CONFIG_NONTEMPORAL_WRITE=y "$kernel/.config" || die "$kernel has no CONFIG_NONTEMPORAL_WRITE"
+	"$VENV/bin/python" "$tables" count --kernel "$kernel" --built "$built" --results "$RESULTS/model"
+	"$VENV/bin/python" "$tables" tables
+}
+
 options=()
 tools
 case ${1:-} in
@@ -74,5 +82,6 @@ compare)
 	if [ -z "${A:-}" ] || [ -z "${B:-}" ]; then die "A= and B= name two results, of build/results/model or files"; fi
 	exec "${model[@]}" compare "$A" "$B" --results "$RESULTS/model" ${TOP:+--top "$TOP"} ;;
 before)	take_lock model; build; before ;;
-*)	die "usage: model.sh build|run|compare|before" ;;
+nontemporal)	take_lock model; build; nontemporal ;;
+*)	die "usage: model.sh build|run|compare|before|nontemporal" ;;
 esac

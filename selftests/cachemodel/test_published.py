@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import json
+from types import ModuleType
 
 import pytest
 
 import before
+import nontemporal
 
 pytestmark = pytest.mark.static
 KEYS = {"kind", "workload", "words", "geometry", "kernel", "qemu", "cpu", "memory",
-        "command", "date", "labels", "fully_associative"}
+        "command", "date", "labels"}
+SCRIPTS = pytest.mark.parametrize("script", [before, nontemporal], ids=lambda script: script.__name__)
 
 
-def test_published_results() -> None:
+@SCRIPTS
+def test_published_results(script: ModuleType) -> None:
     """Each cell has its result, which says how to get it again."""
-    for name, arguments in before.cells().items():
-        result = before.kept(name)
+    for name, arguments in script.cells().items():
+        result = script.PUBLISHED.kept(name)
         assert KEYS <= set(result), name
+        assert ("--bound" in arguments) == (result.get("fully_associative") is not None), name
         assert result["workload"] == arguments[0]
         assert {"release", "compiler", "series", "image"} <= set(result["kernel"])
         for word in arguments:
@@ -25,40 +30,43 @@ def test_published_results() -> None:
                 assert word.removeprefix("--set=") in result["command"]
                 key, _, value = word.removeprefix("--set=").partition("=")
                 assert result["words"][key] == value
-    assert {path.stem for path in before.KEPT.glob("*.json")} == set(before.cells())
+    assert {path.stem for path in script.PUBLISHED.directory.glob("*.json")} == set(script.cells())
 
 
-def test_published_tables() -> None:
-    """The tables are what before.py makes of the results today."""
-    for path, text in before.pages().items():
-        assert path.read_text() == text, f"{path.name}: run before.py tables"
+@SCRIPTS
+def test_published_tables(script: ModuleType) -> None:
+    """The tables are what the script makes of the results today."""
+    for path, text in script.pages().items():
+        assert path.read_text() == text, f"{path.name}: run {script.__name__}.py tables"
 
 
-def test_published_can_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+@SCRIPTS
+def test_published_can_fail(script: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     """One changed number in a result changes the table."""
-    whole = before.pages()
-    kept = before.kept
+    whole = script.pages()
+    kept = script.PUBLISHED.kept
 
     def altered(name: str) -> dict:
         result = json.loads(json.dumps(kept(name)))
         for label in result["labels"].values():
-            label["store_misses"]["l1d"] += 10 * label["units"]
+            for level in ("l1d", "llc"):
+                label["store_misses"][level] += 10 * label["units"]
         return result
-    monkeypatch.setattr(before, "kept", altered)
-    for path, text in before.pages().items():
+    monkeypatch.setattr(script.PUBLISHED, "kept", altered)
+    for path, text in script.pages().items():
         assert text != whole[path]
 
 
 def test_published_is_one_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     """A cell of another kernel is no cell of the table."""
-    before.check_one_kernel()
-    kept = before.kept
+    before.PUBLISHED.check_one_kernel()
+    kept = before.PUBLISHED.kept
 
     def altered(name: str) -> dict:
         result = kept(name)
         if name == "ring-64-10":
             result["kernel"]["series"] = "another"
         return result
-    monkeypatch.setattr(before, "kept", altered)
+    monkeypatch.setattr(before.PUBLISHED, "kept", altered)
     with pytest.raises(ValueError, match="ring-64-10 has another kernel"):
         before.pages()

@@ -31,6 +31,12 @@ class Workload:
 
 
 WORKLOADS = {
+    "bystander": Workload(
+        "somebody who reads memory of his own now and then while others write files",
+        {"writers": "4", "record": "4096", "file_kib": "16384", "fs": "ext4",
+         "nontemporal": "none", "laps": "8", "bystander_kib": "4096", "perturb": "0"},
+        "walk of the bystander", cpus=5, disk=True,
+        append=("brd.rd_nr=1", "brd.rd_size=1048576")),
     "calibrate": Workload(
         "access patterns whose misses arithmetic tells", {}, "", cpus=2,
         geometry={"l1d": "32K:8", "l2": "256K:8", "llc": "1M:16"},
@@ -48,7 +54,7 @@ WORKLOADS = {
     "writers": Workload(
         "writers that each fill a new file of their own",
         {"writers": "4", "record": "4096", "file_kib": "16384", "fs": "ext4",
-         "perturb": "0"},
+         "nontemporal": "none", "perturb": "0"},
         "record", cpus=4, disk=True,
         append=("brd.rd_nr=1", "brd.rd_size=1048576")),
 }

@@ -53,6 +53,7 @@ void tell_file(const char *path);
 void tell_buffer(const void *start, unsigned long size);
 
 /* The workloads: each ends with done() */
+void bystander(void) __attribute__((noreturn));
 void calibrate(void) __attribute__((noreturn));
 void reads(void) __attribute__((noreturn));
 void ring(void) __attribute__((noreturn));

@@ -28,6 +28,7 @@ static const struct {
 	const char *name;
 	void (*run)(void);
 } workloads[] = {
+	{ "bystander", bystander },
 	{ "calibrate", calibrate },
 	{ "reads", reads },
 	{ "ring", ring },

@@ -3,7 +3,12 @@
  * Writers that each fill a new file of their own, record after record, at the
  * same time: the shape of iozone -i 0 -t 4. Nothing is written to the device
  * meanwhile, and the caches are empty at the start. Words: writers=, record=
- * (bytes), file_kib= (of each file), fs=ext4|tmpfs, perturb=.
+ * (bytes), file_kib= (of each file), fs=ext4|tmpfs, perturb=, and nontemporal=,
+ * for vm.nontemporal_write_bytes, where the kernel has it.
+ *
+ * Workload bystander: the same in laps, and between two of them somebody else, on a
+ * CPU of its own, reads memory of its own once, as once before and once at the end.
+ * writers=0 is the bystander alone. More words: laps=, bystander_kib=.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -17,6 +22,8 @@
 #include "guest.h"
 
 #define WRITERS_LABEL	1
+#define BYSTANDER_LABEL	2
+#define LINE		64
 #define BLOCK		4096
 
 /* /disk is the file system that is to be on the RAM disk: number, block, ... */
@@ -69,9 +76,9 @@ static void write_records(int fd, const char *buffer, long record, long bytes)
 	}
 }
 
-/* Waits for a byte from start, writes, says so to ready, and stays */
+/* In each lap waits for a byte from start, writes, and says so to ready; then stays */
 static void writer(long which, const char *buffer, long record, long bytes,
-		   int start, int ready)
+		   long laps, int start, int ready)
 {
 	char path[32], byte;
 	int fd;
@@ -81,11 +88,15 @@ static void writer(long which, const char *buffer, long record, long bytes,
 	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
 	if (fd < 0)
 		fail_errno(path);
-	if (write(ready, "r", 1) != 1 || read(start, &byte, 1) != 1)
+	if (write(ready, "r", 1) != 1)
 		fail_errno("start of a writer");
-	write_records(fd, buffer, record, bytes);
-	if (write(ready, "d", 1) != 1)
-		fail_errno("end of a writer");
+	while (laps--) {
+		if (read(start, &byte, 1) != 1)
+			fail_errno("start of a lap");
+		write_records(fd, buffer, record, bytes);
+		if (write(ready, "d", 1) != 1)
+			fail_errno("end of a lap");
+	}
 	for (;;)
 		pause();
 }
@@ -114,23 +125,50 @@ static void check_size(long count, long record, long bytes)
 		     count, bytes >> 20, most);
 }
 
-void writers(void)
+static void tell_start(int start, long count)
 {
-	long count = number("writers", 1, 64, 4);
+	if (write(start, "gggggggggggggggggggggggggggggggggggggggggggggggggggggggggggggggg",
+		  count) != count)
+		fail_errno("start of the writers");
+}
+
+/* One more lap of all writers */
+static void lap(int start, int ready, long count)
+{
+	cachemodel_begin_all(WRITERS_LABEL);
+	tell_start(start, count);
+	wait_for(ready, count);
+	cachemodel_end_all(WRITERS_LABEL);
+}
+
+static void bystand(const char *memory, long bytes)
+{
+	cachemodel_begin(BYSTANDER_LABEL);
+	cachemodel_unit(BYSTANDER_LABEL);
+	for (long at = 0; at < bytes; at += LINE)
+		(void)*(const volatile char *)(memory + at);
+	cachemodel_end(BYSTANDER_LABEL);
+}
+
+/* Writes in so many laps; bystander: what is read before and after each, or none */
+static void __attribute__((noreturn)) write_files(long laps, const char *bystander, long bystander_bytes)
+{
+	long count = number("writers", bystander ? 0 : 1, 64, 4);
 	long record = number("record", 1, 64 << 20, 4096);
 	long bytes = number("file_kib", 1, 1 << 19, 16384) << 10;
-	const char *fs = word("fs", "ext4");
+	const char *fs = word("fs", "ext4"), *nontemporal = word("nontemporal", "none");
+	long records = bytes / record / laps;
 	int start[2], ready[2];
 	char path[32], *buffer;
 
-	bytes -= bytes % record;
-	if (!bytes)
-		fail("file_kib= is less than one record");
+	if (!records)
+		fail("file_kib= is less than one record of a lap");
 	check_size(count, record, bytes);
 	tell("label %d writers", WRITERS_LABEL);
-	pin(0);
 	perturb_memory();
 	mount_fs(fs);
+	if (strcmp(nontemporal, "none"))
+		write_file("/proc/sys/vm/nontemporal_write_bytes", nontemporal);
 	if (pipe(start) || pipe(ready))
 		fail_errno("pipe");
 	for (long i = 0; i < count; i++) {
@@ -145,23 +183,44 @@ void writers(void)
 		if (child < 0)
 			fail_errno("fork of a writer");
 		if (!child)
-			writer(i, buffer, record, bytes, start[0], ready[1]);
+			writer(i, buffer, record, records * record, laps, start[0], ready[1]);
 	}
 	keep_children();
 	wait_for(ready[0], count);
 	tell("progress %ld writers of %ld-byte records on %s", count, record, fs);
 	settle();
 	cachemodel_clear();
-	cachemodel_begin_all(WRITERS_LABEL);
-	if (write(start[1], "gggggggggggggggggggggggggggggggggggggggggggggggggggggggggggggggg",
-		  count) != count)
-		fail_errno("start of the writers");
-	wait_for(ready[0], count);
-	cachemodel_end_all(WRITERS_LABEL);
+	if (bystander)
+		bystand(bystander, bystander_bytes);
+	for (long i = 0; i < laps; i++) {
+		lap(start[1], ready[0], count);
+		if (bystander)
+			bystand(bystander, bystander_bytes);
+	}
 	for (long i = 0; i < count; i++) {
 		name_of(path, sizeof(path), i);
 		tell_file(path);
 	}
 	tell_tasks();
 	done();
+}
+
+void writers(void)
+{
+	pin(0);
+	write_files(1, NULL, 0);
+}
+
+void bystander(void)
+{
+	long bytes = number("bystander_kib", 1, 1 << 18, 4096) << 10;
+	long laps = number("laps", 1, 1000, 8);
+	char *memory = aligned_alloc(PAGE, bytes);
+
+	if (!memory)
+		fail("no memory for the bystander");
+	memset(memory, 1, bytes);
+	tell("label %d bystander", BYSTANDER_LABEL);
+	pin(sysconf(_SC_NPROCESSORS_ONLN) - 1);
+	write_files(laps, memory, bytes);
 }

@@ -1,0 +1,194 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Times what the series changes, in user space on the real CPU, and makes tables of it.
+
+  bench.py run --tree TREE [--rounds N]   builds stream.c with the tree's own routines, runs it, keeps the samples'
+                                          medians and spread in Documentation/results/bench/nontemporal.json
+  bench.py tables                         makes Documentation/results/bench-nontemporal.rst from that
+
+The figures are of this machine. A difference counts when it is larger than the noise: the same copy, measured as two.
+No figure decides whether a test passes.
+
+Exit status: 0 done, 1 it does not build or run, 2 usage, 130 interrupted.
+"""
+
+import argparse
+import datetime
+import hashlib
+import json
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+KEPT = ROOT / "Documentation/results/bench/nontemporal.json"
+TABLE = ROOT / "Documentation/results/bench-nontemporal.rst"
+LOOPS = "tools/testing/selftests/x86/copyloops"
+MEASURES = ("rate", "victim", "victim4", "again", "readback")
+COPIES = ("fsrm", "movsq", "unrolled", "nontemporal", "prefetch", "glibc")
+ROUNDS = 21
+
+
+class BenchError(Exception):
+    """Says in one line why there is no result."""
+
+
+def command(*words: str | Path) -> str:
+    """Run a command and return what it prints; raises BenchError."""
+    done = subprocess.run([str(word) for word in words], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise BenchError(f"{Path(str(words[0])).name}: {(done.stderr or done.stdout).strip().splitlines()[-1:]}")
+    return done.stdout
+
+
+def build(tree: Path, directory: Path) -> Path:
+    """Assemble the tree's routines, unchanged, and link stream.c with them."""
+    lib, flags = tree / "arch/x86/lib", ["-m64", "-D__ASSEMBLY__", f"-I{tree / LOOPS / 'include'}", "-Wa,--noexecstack", "-c"]
+    objects = []
+    for source, name, more in (("copy_user_uncached_64.S", "nontemporal.o", []),
+                               ("copy_user_64.S", "movsq.o", ["-DSYM_SUFFIX=_movsq"])):
+        if not (lib / source).is_file() or not (tree / LOOPS).is_dir():
+            raise BenchError(f"{tree} is no kernel tree with the series: run make apply")
+        objects.append(directory / name)
+        command("gcc", *flags, *more, "-o", objects[-1], lib / source)
+    program = directory / "stream"
+    command("gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-mno-red-zone", "-o", program, HERE / "stream.c",
+            HERE / "copy_prefetch.S", *objects)
+    return program
+
+
+def summary(values: list[float]) -> dict[str, float]:
+    """Return median and quartiles, in cycles."""
+    low, median, high = statistics.quantiles(values, n=4)
+    return {"median": round(median, 2), "low": round(low, 2), "high": round(high, 2)}
+
+
+def cpu() -> dict[str, str]:
+    """Return the machine: name, family, model, caches, and the flags that choose a copy."""
+    info = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    found = {key: match[1] for key in ("model name", "cpu family", "model", "flags")
+             if (match := re.search(rf"^{key}\s*: (.*)$", info, re.M))}
+    flags = set(found.pop("flags", "").split())
+    caches = []
+    for index in sorted(Path("/sys/devices/system/cpu/cpu0/cache").glob("index*")):
+        level, kind, size, shared = ((index / name).read_text().strip()
+                                     for name in ("level", "type", "size", "shared_cpu_list"))
+        caches.append(f"L{level} {kind.lower()} {size}, CPUs {shared}")
+    return {**found, "copy flags": " ".join(sorted(flags & {"fsrm", "erms", "hypervisor"})), "caches": "; ".join(caches)}
+
+
+def run(tree: Path, rounds: int) -> None:
+    """Measure, and keep the result."""
+    with tempfile.TemporaryDirectory() as directory:
+        program = build(tree, Path(directory))
+        measured: dict[str, Any] = {}
+        for measure in MEASURES:
+            samples: dict[int, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+            for line in command(program, measure, str(rounds)).splitlines():
+                row = json.loads(line)
+                samples[row["bytes"]][row["copy"]].append(row["cycles"])
+            measured[measure] = {str(size): {name: summary(values) for name, values in copies.items()}
+                                 for size, copies in samples.items()}
+            print(f"bench.py: {measure}: {rounds} rounds", flush=True)
+    series = hashlib.sha256(b"".join(path.read_bytes() for path in sorted((ROOT / "patches").glob("*.patch")))).hexdigest()
+    KEPT.parent.mkdir(parents=True, exist_ok=True)
+    KEPT.write_text(json.dumps({
+        "kind": "timed", "unit": "cycles of the time-stamp counter", "cpu": cpu(), "rounds": rounds,
+        "series": series[:16], "compiler": command("gcc", "--version").splitlines()[0],
+        "command": f"make bench ROUNDS={rounds}", "date": datetime.date.today().isoformat(), "measures": measured,
+    }, indent=1) + "\n", encoding="utf-8")
+
+
+def size_of(text: str) -> str:
+    """Return a number of bytes as one writes it."""
+    size = int(text)
+    for unit, name in ((1 << 20, "MiB"), (1 << 10, "KiB")):
+        if size % unit == 0:
+            return f"{size // unit} {name}"
+    return f"{size} bytes"
+
+
+def rows_of(result: dict[str, Any], measure: str) -> list[list[str]]:
+    """Return the rows of a measure: medians of each copy, then the noise in percent."""
+    rows = []
+    for size, copies in result["measures"][measure].items():
+        if measure.startswith("victim"):
+            names = [*COPIES, "idle"]
+            warm = statistics.median(copies[f"{name}_warm"]["median"] for name in names)
+            cells = [f"{warm:.1f}"] + [f"{copies[name]['median']:.1f} ({copies[name]['median'] / warm:.1f})" for name in names]
+        else:
+            cells = [f"{copies[name]['median']:.2f}" for name in COPIES]
+        noise = abs(copies["fsrm_again"]["median"] / copies["fsrm"]["median"] - 1)
+        rows.append([size_of(size), *cells, f"{100 * noise:.0f} %"])
+    return rows
+
+
+WALK = ("A walk along a chain of pointers, warm, and after {} MiB were written in pieces of 64 KiB: cycles for each pointer "
+        "(times the warm figure); idle: nothing was written, for as long")
+HEADS = {
+    "rate": ("64 MiB from a hot buffer of 64 KiB (larger pieces: from a buffer of their size) to memory that is in no "
+             "cache, by the size of a piece: cycles for 64 bytes", ["piece"]),
+    "victim": (WALK.format(64), ["walk through", "warm"]),
+    "victim4": (WALK.format(4), ["walk through", "warm"]),
+    "again": ("Written over and over: cycles for 64 bytes. The data stays in the caches as long as it fits: here "
+              "non-temporal stores lose", ["bytes"]),
+    "readback": ("Written to memory that is in no cache, and read at once: cycles for 64 bytes, both together. Here "
+                 "non-temporal stores lose as long as the data would have fit", ["bytes"]),
+}
+
+
+def table(result: dict[str, Any], measure: str) -> str:
+    """Return a measure as an rst table."""
+    title, first = HEADS[measure]
+    head = [*first, *COPIES, *(["idle"] if measure.startswith("victim") else []), "noise"]
+    lines = [f".. csv-table:: {title}", "   :header: " + ", ".join(f'"{cell}"' for cell in head), ""]
+    lines += ["   " + ", ".join(f'"{cell}"' for cell in row) for row in rows_of(result, measure)]
+    return "\n".join(lines) + "\n"
+
+
+def page(result: dict[str, Any]) -> str:
+    """Return the part of the page that is made of the result."""
+    machine = result["cpu"]
+    return "\n".join([
+        ".. SPDX-License-Identifier: GPL-2.0",
+        ".. Made by selftests/bench/bench.py from bench/nontemporal.json: do not edit.", "",
+        f"Timed in user space: {machine.get('model name', 'unknown CPU')}, family {machine.get('cpu family')}, model "
+        f"{machine.get('model')} ({machine['caches']}; {machine['copy flags']}), {result['compiler']}; medians of "
+        f"{result['rounds']} rounds in which the copies take turns; ``{result['command']}``, {result['date']}. Noise: the "
+        "difference between two turns of the same copy, fsrm. "
+        "fsrm is mainline's copy on a CPU with that flag, movsq (rep_movs_alternative) that on one without FSRM and ERMS, "
+        "nontemporal copy_to_nontemporal(): all as they stand in the tree. unrolled and prefetch, the same with "
+        "prefetchnta as in 2005, are routines of the benchmark; glibc is its memcpy().", "",
+        *(table(result, measure) for measure in MEASURES)])
+
+
+def main() -> int:
+    """Do what the command line says; return the exit status."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
+    parser.add_argument("what", choices=("run", "tables"))
+    parser.add_argument("--tree", type=Path, help="kernel tree with the series applied")
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"at least 15 (default: {ROUNDS})")
+    args = parser.parse_args()
+    if args.what == "run" and (args.tree is None or args.rounds < 15):
+        parser.error("run needs --tree, and at least 15 rounds")
+    try:
+        if args.what == "run":
+            run(args.tree, args.rounds)
+        TABLE.write_text(page(json.loads(KEPT.read_text(encoding="utf-8"))), encoding="utf-8")
+    except (BenchError, OSError, ValueError, KeyError) as error:
+        print(f"bench.py: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("bench.py: interrupted; the old result is kept", file=sys.stderr)
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
