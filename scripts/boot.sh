@@ -9,11 +9,18 @@ name=$1 kernel=${2:-vm}
 shift $(($# > 1 ? 2 : 1))
 out=$BUILD/out/$kernel
 image=$out/arch/x86/boot/bzImage
-mkdir -p "$RESULTS/parts"
+part=$RESULTS/parts/vm-$name.json
+mkdir -p "$RESULTS/parts" "$RESULTS/vm-$name"
+
+# no_result REASON: notes that this boot failed and gave no results of its own
+no_result() {
+	printf '[{"id": "vm/boot_%s", "status": "fail", "reason": "%s", "seconds": 0}]\n' "$name" \
+		"$(tr -d '"\\\000-\037' <<< "$1")" > "$part"
+}
+
 if [ ! -f "$image" ] || [ ! -f "$out/.series" ]; then
 	reason="no kernel in build/out/$kernel, or its last build failed"
-	printf '[{"id": "vm/boot_%s", "status": "fail", "reason": "%s", "seconds": 0}]\n' "$name" "$reason" \
-		> "$RESULTS/parts/vm-$name.json"
+	no_result "$reason"
 	die "boot $name: $reason"
 fi
 if [ "$name" = first ]; then
@@ -25,6 +32,12 @@ if [ "$name" = first ]; then
 	fi
 	set -- --job kunit
 fi
+rm -f "$part"
+code=0
 "$VENV/bin/python" "$ROOT/selftests/vm/boot.py" --kernel "$out" --tree "$TREE" --results "$RESULTS" --name "$name" \
-	--env "MODPROBE_OPTIONS=-d $out/modules" "$@"
+	--env "MODPROBE_OPTIONS=-d $out/modules" "$@" 2>&1 | tee "$RESULTS/vm-$name/run.log" || code=$?
+if [ "$code" != 0 ]; then
+	[ -f "$part" ] || no_result "boot.py: exit status $code: $(tail -n 1 "$RESULTS/vm-$name/run.log")"
+	exit "$code"
+fi
 [ "$name" != first ] || echo "$key" > "$stamp"

@@ -9,8 +9,7 @@ shift 2
 mkdir -p "$RESULTS/parts"
 start=$SECONDS
 code=0
-"$@" > >(tee "$RESULTS/${id//\//-}.log") 2>&1 || code=$?
-wait
+"$@" 2>&1 | tee "$RESULTS/${id//\//-}.log" || code=$?
 line=$(tail -n 1 "$RESULTS/${id//\//-}.log" | tr -d '"\\\t')
 status=pass
 [ "$code" = 0 ] || status=fail

@@ -102,7 +102,8 @@ def run(guest: Guest, console: Path, limit: float) -> Outcome:
     end = "ended"
     handlers = {number: signal.signal(number, signal.default_int_handler)
                 for number in (signal.SIGINT, signal.SIGTERM)}
-    with (tempfile.TemporaryDirectory(prefix="vm-boot-") as temporary,
+    with (tempfile.TemporaryDirectory(
+            prefix="vm-boot-", ignore_cleanup_errors=True) as temporary,
           console.open("wb") as log):
         # A user's virtme-ng configuration must not change a test.
         environment = dict(

@@ -92,6 +92,19 @@ def test_boot_of_its_kernel(small: Small) -> None:
         "seconds": 0}]
 
 
+def test_boot_that_gives_no_results(small: Small) -> None:
+    """A failure says so, with the last line: the stage's exit is not all."""
+    small.write("build/venv/bin/python", "#!/bin/sh\necho a\necho 'b \"c\"'\nexit 7\n")
+    for name in ("arch/x86/boot/bzImage", ".series"):
+        small.write(f"build/out/vm/{name}", "")
+    code, printed = small.run("boot.sh", "some", "vm", "--job", "kunit")
+    assert code == 7 and printed == ["a", 'b "c"']
+    part = small.root / "build/results/parts/vm-some.json"
+    assert json.loads(part.read_text()) == [{
+        "id": "vm/boot_some", "status": "fail", "seconds": 0,
+        "reason": "boot.py: exit status 7: b c"}]
+
+
 def test_first_boot_is_of_the_plain_kernel(small: Small) -> None:
     for name in ("build/out/vm/arch/x86/boot/bzImage", "build/out/vm/.series",
                  "selftests/vm/a.py", "selftests/vm/a.txt",
