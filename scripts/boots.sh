@@ -7,7 +7,7 @@
 add_kselftests() {
 	local found
 	mapfile -t found < <(awk -v want="${1:-}" '!/^#/ && NF && (want == "" || $1 == want) {
-		print "--job"; print "kselftest=" $1 ":" $2
+		print "--job"; print "kselftest=" $1 ($2 == "" ? "" : ":" $2)
 		for (i = 3; i <= NF; i++) {print "--env"; print $i}}' "$ROOT/configs/kselftests")
 	[ ${#found[@]} -gt 0 ] || die "configs/boots: $name: no target ${1:-at all} in configs/kselftests"
 	options+=("${found[@]}" --kselftest-dir "$BUILD/out/vm/kselftest")

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 
 import pytest
+
+from jobs import parse_job
 
 FILES = ("scripts/lib.sh", "scripts/boots.sh", "scripts/boot.sh")
 SHOW = "#!/bin/sh\necho \"$*\"\n"
@@ -21,7 +24,7 @@ class Small:
         self.vm = root / "build/out/vm"
         for name in FILES:
             self.write(name, (Path(os.environ["CF_ROOT"]) / name).read_text())
-        self.write("configs/kselftests", "# targets\nx86/a one A=1\nb two\n")
+        self.write("configs/kselftests", "# targets\nx86/a one A=1\nb two\nc\n")
 
     def write(self, name: str, text: str) -> None:
         """Write a file that can be run, with its directories."""
@@ -38,8 +41,10 @@ class Small:
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         return done.returncode, done.stdout.splitlines()
 
-    def boots(self, *lines: str) -> tuple[int, list[str]]:
+    def boots(self, *lines: str, targets: str = "") -> tuple[int, list[str]]:
         """Return what boots.sh makes of a configs/boots with these lines."""
+        if targets:
+            self.write("configs/kselftests", targets)
         self.write("configs/boots", "# boots\n\n" + "\n".join(lines) + "\n")
         self.write("scripts/boot.sh", SHOW)
         return self.run("boots.sh")
@@ -57,15 +62,27 @@ def test_boots_lines(small: Small) -> None:
         "b | vm | | kunit kselftest=x86/a cpus=4 ") == (0, [
             "plain vm --job kunit --time-limit 600",
             "a debug --append x=1 --append y --job kselftest=x86/a:one "
-            f"--env A=1 --job kselftest=b:two {where} --time-limit 9",
+            f"--env A=1 --job kselftest=b:two --job kselftest=c {where} "
+            "--time-limit 9",
             f"b vm --job kunit --job kselftest=x86/a:one --env A=1 {where} "
             "--cpus 4 --time-limit 600"])
+
+
+def test_boots_of_this_repository(small: Small) -> None:
+    """boot.py knows each job of each of them."""
+    root = Path(os.environ["CF_ROOT"])
+    lines = (root / "configs/boots").read_text().splitlines()
+    code, printed = small.boots(*lines, targets=(root / "configs/kselftests").read_text())
+    assert code == 0 and printed
+    for line in printed:
+        for job in re.findall(r"--job (\S+)", line):
+            parse_job(job)
 
 
 @pytest.mark.parametrize("line, error", [
     ("a | kunit", "name | kernel"), ("a | vm | | ", "name | kernel"),
     ("a | vm | | kunits", "unknown job kunits"),
-    ("a | vm | | kselftest=c", "no target c")])
+    ("a | vm | | kselftest=d", "no target d")])
 def test_boots_refuse_a_bad_line(small: Small, line: str, error: str) -> None:
     """Before the first boot."""
     code, printed = small.boots("good | vm | | kunit", line)
