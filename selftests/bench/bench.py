@@ -13,96 +13,39 @@ Exit status: 0 done, 1 it does not build or run, 2 usage, 130 interrupted.
 """
 
 import argparse
-import datetime
-import hashlib
 import json
-import re
 import statistics
-import subprocess
 import sys
 import tempfile
-from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
+from measure import ROOT, BenchError, assemble, command, keep, machine, provenance, samples
+
 HERE = Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
 KEPT = ROOT / "Documentation/results/bench/nontemporal.json"
 TABLE = ROOT / "Documentation/results/bench-nontemporal.rst"
-LOOPS = "tools/testing/selftests/x86/copyloops"
 MEASURES = ("rate", "victim", "victim4", "again", "readback")
 COPIES = ("fsrm", "movsq", "unrolled", "nontemporal", "prefetch", "glibc")
 ROUNDS = 21
 
 
-class BenchError(Exception):
-    """Says in one line why there is no result."""
-
-
-def command(*words: str | Path) -> str:
-    """Run a command and return what it prints; raises BenchError."""
-    done = subprocess.run([str(word) for word in words], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise BenchError(f"{Path(str(words[0])).name}: {(done.stderr or done.stdout).strip().splitlines()[-1:]}")
-    return done.stdout
-
-
 def build(tree: Path, directory: Path) -> Path:
     """Assemble the tree's routines, unchanged, and link stream.c with them."""
-    lib, flags = tree / "arch/x86/lib", ["-m64", "-D__ASSEMBLY__", f"-I{tree / LOOPS / 'include'}", "-Wa,--noexecstack", "-c"]
-    objects = []
-    for source, name, more in (("copy_user_uncached_64.S", "nontemporal.o", []),
-                               ("copy_user_64.S", "movsq.o", ["-DSYM_SUFFIX=_movsq"])):
-        if not (lib / source).is_file() or not (tree / LOOPS).is_dir():
-            raise BenchError(f"{tree} is no kernel tree with the series: run make apply")
-        objects.append(directory / name)
-        command("gcc", *flags, *more, "-o", objects[-1], lib / source)
+    objects = assemble(tree, directory, (("copy_user_uncached_64.S", "nontemporal.o", []),
+                                         ("copy_user_64.S", "movsq.o", ["-DSYM_SUFFIX=_movsq"])))
     program = directory / "stream"
     command("gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-mno-red-zone", "-o", program, HERE / "stream.c",
             HERE / "copy_prefetch.S", *objects)
     return program
 
 
-def summary(values: list[float]) -> dict[str, float]:
-    """Return median and quartiles, in cycles."""
-    low, median, high = statistics.quantiles(values, n=4)
-    return {"median": round(median, 2), "low": round(low, 2), "high": round(high, 2)}
-
-
-def cpu() -> dict[str, str]:
-    """Return the machine: name, family, model, caches, and the flags that choose a copy."""
-    info = Path("/proc/cpuinfo").read_text(encoding="utf-8")
-    found = {key: match[1] for key in ("model name", "cpu family", "model", "flags")
-             if (match := re.search(rf"^{key}\s*: (.*)$", info, re.M))}
-    flags = set(found.pop("flags", "").split())
-    caches = []
-    for index in sorted(Path("/sys/devices/system/cpu/cpu0/cache").glob("index*")):
-        level, kind, size, shared = ((index / name).read_text().strip()
-                                     for name in ("level", "type", "size", "shared_cpu_list"))
-        caches.append(f"L{level} {kind.lower()} {size}, CPUs {shared}")
-    return {**found, "copy flags": " ".join(sorted(flags & {"fsrm", "erms", "hypervisor"})), "caches": "; ".join(caches)}
-
-
 def run(tree: Path, rounds: int) -> None:
     """Measure, and keep the result."""
     with tempfile.TemporaryDirectory() as directory:
         program = build(tree, Path(directory))
-        measured: dict[str, Any] = {}
-        for measure in MEASURES:
-            samples: dict[int, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
-            for line in command(program, measure, str(rounds)).splitlines():
-                row = json.loads(line)
-                samples[row["bytes"]][row["copy"]].append(row["cycles"])
-            measured[measure] = {str(size): {name: summary(values) for name, values in copies.items()}
-                                 for size, copies in samples.items()}
-            print(f"bench.py: {measure}: {rounds} rounds", flush=True)
-    series = hashlib.sha256(b"".join(path.read_bytes() for path in sorted((ROOT / "patches").glob("*.patch")))).hexdigest()
-    KEPT.parent.mkdir(parents=True, exist_ok=True)
-    KEPT.write_text(json.dumps({
-        "kind": "timed", "unit": "cycles of the time-stamp counter", "cpu": cpu(), "rounds": rounds,
-        "series": series[:16], "compiler": command("gcc", "--version").splitlines()[0],
-        "command": f"make bench ROUNDS={rounds}", "date": datetime.date.today().isoformat(), "measures": measured,
-    }, indent=1) + "\n", encoding="utf-8")
+        measured = {measure: samples(program, measure, rounds) for measure in MEASURES}
+    keep({**provenance(rounds), "measures": measured}, KEPT)
 
 
 def size_of(text: str) -> str:
@@ -154,12 +97,10 @@ def table(result: dict[str, Any], measure: str) -> str:
 
 def page(result: dict[str, Any]) -> str:
     """Return the part of the page that is made of the result."""
-    machine = result["cpu"]
     return "\n".join([
         ".. SPDX-License-Identifier: GPL-2.0",
         ".. Made by selftests/bench/bench.py from bench/nontemporal.json: do not edit.", "",
-        f"Timed in user space: {machine.get('model name', 'unknown CPU')}, family {machine.get('cpu family')}, model "
-        f"{machine.get('model')} ({machine['caches']}; {machine['copy flags']}), {result['compiler']}; medians of "
+        f"Timed in user space: {machine(result)}; medians of "
         f"{result['rounds']} rounds in which the copies take turns; ``{result['command']}``, {result['date']}. Noise: the "
         "difference between two turns of the same copy, fsrm. "
         "fsrm is mainline's copy on a CPU with that flag, movsq (rep_movs_alternative) that on one without FSRM and ERMS, "

@@ -3,28 +3,32 @@
 
 import copy
 import json
+from types import ModuleType
 
 import pytest
 
-from selftests.bench import bench
+import bench
+import copies
 
-pytestmark = pytest.mark.static
+pytestmark = [pytest.mark.static,
+              pytest.mark.parametrize("of, name", [(bench, "nontemporal"), (copies, "unrolled")], ids=("stream", "copies"))]
 
 
-def result() -> dict:
+def result(of: ModuleType) -> dict:
     """The kept result."""
-    return json.loads(bench.KEPT.read_text(encoding="utf-8"))
+    return json.loads(of.KEPT.read_text(encoding="utf-8"))
 
 
-def test_tables() -> None:
-    """They are what bench.py makes of it today."""
-    assert bench.TABLE.read_text(encoding="utf-8") == bench.page(result()), "run bench.py tables"
+def test_tables(of: ModuleType, name: str) -> None:
+    """They are what the program makes of it today."""
+    del name
+    assert of.TABLE.read_text(encoding="utf-8") == of.page(result(of)), f"run {of.__name__}.py tables"
 
 
-def test_tables_can_fail() -> None:
+def test_tables_can_fail(of: ModuleType, name: str) -> None:
     """One changed figure changes them."""
-    for measure in bench.MEASURES:
-        other = copy.deepcopy(result())
+    for measure in of.MEASURES:
+        other = copy.deepcopy(result(of))
         size = next(iter(other["measures"][measure]))
-        other["measures"][measure][size]["nontemporal"]["median"] += 1
-        assert bench.page(other) != bench.page(result()), measure
+        other["measures"][measure][size][name]["median"] += 1
+        assert of.page(other) != of.page(result(of)), measure

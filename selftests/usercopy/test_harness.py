@@ -14,6 +14,7 @@ from selftests.queue.scratch import Sources
 
 TARGET = "x86/copyloops"
 ROUTINES = ("arch/x86/lib/copy_user_64.S", "arch/x86/lib/copy_user_uncached_64.S")
+VARIANTS = "arch/x86/lib/copy_user_variants_64.S"
 MIN_CASES = 1_000_000
 MAX_SECONDS = 60
 
@@ -81,3 +82,21 @@ def test_nontemporal_count_fails_on_base(on_base: dict[str, bool]) -> None:
 def test_base_fails_nowhere_else(on_base: dict[str, bool]) -> None:
     """What is not known to be wrong in mainline passes there too: the harness does not ask for more than the contract."""
     assert all(name.startswith("copy_to_nontemporal ") for name in failures(on_base)), failures(on_base)
+
+
+@pytest.mark.parametrize("found_by, right, wrong", [
+    ("copy_user_unrolled copy_bytes", "40, 48, 56", "40, 48"),
+    ("copy_user_string copy_bytes", '"-8(%rdi,%rcx)"', '"-7(%rdi,%rcx)"'),
+    ("copy_user_string store_fault_residue", "leaq (%rax,%rcx,8), %rcx", "leaq (,%rcx,8), %rcx"),
+], ids=("block", "last", "words"))
+def test_variant_control(tmp_path: Path, found_by: str, right: str, wrong: str) -> None:
+    """A mistake in one of the variants is found by the property that it breaks."""
+    tree = Sources.from_env().kernel()
+    variants = tree / VARIANTS
+    for routine in (*ROUTINES, VARIANTS):
+        shutil.copy(tree / routine, tmp_path)
+    text = variants.read_text()
+    assert text.count(right) == 1
+    (tmp_path / variants.name).write_text(text.replace(right, wrong))
+    verdicts = sweep(build(tree, tmp_path / "out", COPYLOOPS_SRC=tmp_path))[0]
+    assert found_by in failures(verdicts), failures(verdicts)

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Times user copies in user space, on the real CPU: the kernel's own routines, assembled unchanged, and its copies of
+ * constant sizes, from its header. What the kernel does around a copy (STAC, CLAC, masking the address) is left out: the
+ * first two cannot be executed here.
+ *
+ * usage: copies MEASURE ROUNDS
+ *   hot         1 bytes to 4 KiB, over and over, in the first-level cache
+ *   misaligned  the same, from an address of 3 modulo 64 to one of 5
+ *   aliased     the same, to an address that is 2 above the source modulo 4 KiB: some CPUs take a load for one of what was
+ *               just stored
+ *   cold        the same with source and destination in no cache: one copy at a time
+ *   random64    sizes that are drawn from 1 to 64, hot
+ *   random512   sizes that are drawn from 1 to 512, hot
+ *
+ * A line of JSON for each sample: copy, bytes, cycles of the time-stamp counter for a copy, with the loop around it. Each
+ * copy but "const" is called, as _copy_from_user() and _copy_to_user() are; "none" is that call and no copy. In each round
+ * all take their turn; "fsrm" has two, "fsrm" and "fsrm_again": the difference is what the machine's noise makes.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <x86intrin.h>
+
+/* What the kernel's header of constant sizes takes from others, but for __always_inline, which libc has */
+#define __user
+#define __must_check __attribute__((warn_unused_result))
+struct __large_struct { unsigned long buf[100]; };
+#define __m(x) (*(struct __large_struct *)(x))
+#define _ASM_EXTABLE_UA(from, to)
+#define masked_user_access_begin(x) (x)
+#define __uaccess_end() do { } while (0)
+#include CONST_HEADER
+
+#define LINE 64
+#define CALLS 2000	/* copies of one sample */
+#define COLD_CALLS 300
+#define COUNT(a) (sizeof(a) / sizeof(*(a)))
+
+extern const char rep_movs_alternative_erms[], rep_movs_alternative_movsq[], copy_user_unrolled[], copy_user_string[];
+
+static unsigned char source[8192] __attribute__((aligned(4096))), target[8192] __attribute__((aligned(4096)));
+
+static __attribute__((noinline)) size_t none(void *dst, const void *src, size_t n)
+{
+	asm volatile("" : "+c" (n), "+D" (dst), "+S" (src) : : "memory");
+	return n;
+}
+
+static __attribute__((noinline)) size_t fsrm(void *dst, const void *src, size_t n)
+{
+	asm volatile("rep movsb" : "+c" (n), "+D" (dst), "+S" (src) : : "memory", "rax");
+	return n;
+}
+
+#define CALLED(name, function)										\
+static __attribute__((noinline)) size_t name(void *dst, const void *src, size_t n)			\
+{													\
+	asm volatile("call " #function : "+c" (n), "+D" (dst), "+S" (src) : : "memory", "rax", "cc");	\
+	return n;											\
+}
+CALLED(erms, rep_movs_alternative_erms)
+CALLED(movsq, rep_movs_alternative_movsq)
+CALLED(unrolled, copy_user_unrolled)
+CALLED(string, copy_user_string)
+
+static const struct copy {
+	const char *name;
+	size_t (*call)(void *dst, const void *src, size_t n);
+} copies[] = {
+	{ "none", none }, { "fsrm", fsrm }, { "fsrm_again", fsrm }, { "erms", erms }, { "movsq", movsq },
+	{ "unrolled", unrolled }, { "string", string },
+};
+
+static const size_t sizes[] = { 1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 256, 512, 1024, 2048, 4096 };
+
+static uint64_t begin(void)
+{
+	_mm_lfence();
+	uint64_t now = __rdtsc();
+	_mm_lfence();
+	return now;
+}
+
+static uint64_t end(void)
+{
+	unsigned int cpu;
+	uint64_t now = __rdtscp(&cpu);
+
+	_mm_lfence();
+	return now;
+}
+
+static void flush(const unsigned char *at, size_t n)
+{
+	for (size_t i = 0; i < n + LINE; i += LINE)
+		_mm_clflush(at + i);
+}
+
+static void print(const char *name, size_t n, uint64_t cycles, unsigned int calls)
+{
+	printf("{\"copy\": \"%s\", \"bytes\": %zu, \"cycles\": %.3f}\n", name, n, (double)cycles / calls);
+}
+
+/* Some calls before the ones that count train the predictors and fill the cache. A copy that does not copy is an error. */
+#define TIME(name, n, dst, src, cold, copy)					\
+do {										\
+	unsigned int calls_ = (cold) ? COLD_CALLS : CALLS;			\
+	uint64_t sum_ = 0, start_ = 0;						\
+	for (unsigned int i_ = 0; i_ < calls_ / 4; i_++)			\
+		(void)(copy);							\
+	if (!(cold))								\
+		start_ = begin();						\
+	for (unsigned int i_ = 0; i_ < calls_; i_++) {				\
+		if (cold) {							\
+			flush(dst, n);						\
+			flush(src, n);						\
+			_mm_mfence();						\
+			start_ = begin();					\
+		}								\
+		(void)(copy);							\
+		if (cold)							\
+			sum_ += end() - start_;					\
+	}									\
+	if (!(cold))								\
+		sum_ = end() - start_;						\
+	if (strcmp(name, "none") && memcmp(dst, src, n))			\
+		exit(2);							\
+	print(name, n, sum_, calls_);						\
+} while (0)
+
+#define CONSTANT(n) case n: TIME("const", n, dst, src, cold, (void)!arch_copy_to_user_const(dst, src, n)); break;
+
+static void fixed(unsigned char *dst, const unsigned char *src, bool cold)
+{
+	for (size_t s = 0; s < COUNT(sizes); s++) {
+		size_t n = sizes[s];
+
+		for (size_t c = 0; c < COUNT(copies); c++) {
+			/* One loop with one call through a register for all: predicted, and the same cost */
+			size_t (*call)(void *, const void *, size_t) = copies[c].call;
+
+			TIME(copies[c].name, n, dst, src, cold, call(dst, src, n));
+		}
+		switch (n) {
+		CONSTANT(1) CONSTANT(2) CONSTANT(4) CONSTANT(6) CONSTANT(8) CONSTANT(12)
+		CONSTANT(16) CONSTANT(24) CONSTANT(32) CONSTANT(48) CONSTANT(64)
+		}
+	}
+}
+
+/* Sizes from 1 to largest; "bytes" is the largest */
+static void drawn(size_t largest)
+{
+	static uint16_t draws[CALLS];
+	uint32_t x = 2463534242;
+
+	for (size_t i = 0; i < CALLS; i++) {
+		x ^= x << 13;
+		x ^= x >> 17;
+		x ^= x << 5;
+		draws[i] = 1 + x % largest;
+	}
+	for (size_t c = 0; c < COUNT(copies); c++) {
+		uint64_t start;
+
+		for (int pass = 0; pass < 2; pass++) {
+			start = begin();
+			for (size_t i = 0; i < CALLS; i++)
+				copies[c].call(target, source, draws[i]);
+		}
+		print(copies[c].name, largest, end() - start, CALLS);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	const char *measure = argc == 3 ? argv[1] : "";
+	long rounds = argc == 3 ? atol(argv[2]) : 0;
+
+	if (rounds < 1) {
+		fprintf(stderr, "usage: copies hot|misaligned|aliased|cold|random64|random512 ROUNDS\n");
+		return 2;
+	}
+	for (size_t i = 0; i < sizeof(source); i++)
+		source[i] = 1 + i % 251;
+	for (; rounds; rounds--) {
+		memset(target, 0, sizeof(target));
+		if (!strcmp(measure, "hot"))
+			fixed(target, source, false);
+		else if (!strcmp(measure, "misaligned"))
+			fixed(target + 1024 + 5, source + 3, false);
+		else if (!strcmp(measure, "aliased"))
+			fixed(target + 5, source + 3, false);
+		else if (!strcmp(measure, "cold"))
+			fixed(target, source, true);
+		else if (!strcmp(measure, "random64"))
+			drawn(64);
+		else if (!strcmp(measure, "random512"))
+			drawn(512);
+		else
+			return 2;
+	}
+	return 0;
+}
