@@ -17,7 +17,7 @@ $(foreach v,CACHE PIN QUEUE KDIR GROUP FORCE LINUX_TARBALL LINUX_SHA256 KERNEL_M
 stage = scripts/stage.sh
 
 .PHONY: all help preflight tools base apply unapply kernel kselftests boot shell menuconfig lint check \
-	model model-before model-nontemporal model-compare identity \
+	model model-before model-nontemporal model-usercopy model-compare identity \
 	test test-full bench export branch clean distclean
 
 all: ## Tools, base kernel, push the series, build it with every option on, boot it once
@@ -65,6 +65,8 @@ model-before: apply ## The published tables of the cache model again, options of
 	+@KERNEL="$(BUILD)/out/off" scripts/model.sh before
 model-nontemporal: kernel ## The published table of non-temporal writes again (remove Documentation/results/nontemporal/ first)
 	@scripts/model.sh nontemporal
+model-usercopy: kernel ## The published table of user copies again (remove Documentation/results/usercopy/ first)
+	@scripts/model.sh usercopy
 model-compare: ## Two results of it side by side: A= B=
 	@scripts/model.sh compare
 identity: apply ## With every option off, the gated patches change no instruction

@@ -8,6 +8,7 @@
 #   model.sh compare     A= and B=, two results side by side
 #   model.sh before      the tables of Documentation/results/before-*.rst (about 20 minutes on two cores)
 #   model.sh nontemporal that of Documentation/results/nontemporal.rst
+#   model.sh usercopy    that of Documentation/results/usercopy.rst
 . "$(dirname "$0")/lib.sh"
 set -f
 
@@ -66,9 +67,10 @@ before() {
 	"$VENV/bin/python" "$before" tables
 }
 
-nontemporal() {
-	local tables=$ROOT/selftests/cachemodel/nontemporal.py
-	grep -qx CONFIG_NONTEMPORAL_WRITE=y "$kernel/.config" || die "$kernel has no CONFIG_NONTEMPORAL_WRITE"
+# published NAME OPTION: the tables of NAME, of a kernel that has OPTION
+published() {
+	local tables=$ROOT/selftests/cachemodel/$1.py
+	grep -qx "CONFIG_$2=y" "$kernel/.config" || die "$kernel has no CONFIG_$2"
 	"$VENV/bin/python" "$tables" count --kernel "$kernel" --built "$built" --results "$RESULTS/model"
 	"$VENV/bin/python" "$tables" tables
 }
@@ -82,6 +84,7 @@ compare)
 	if [ -z "${A:-}" ] || [ -z "${B:-}" ]; then die "A= and B= name two results, of build/results/model or files"; fi
 	exec "${model[@]}" compare "$A" "$B" --results "$RESULTS/model" ${TOP:+--top "$TOP"} ;;
 before)	take_lock model; build; before ;;
-nontemporal)	take_lock model; build; nontemporal ;;
-*)	die "usage: model.sh build|run|compare|before|nontemporal" ;;
+nontemporal)	take_lock model; build; published nontemporal NONTEMPORAL_WRITE ;;
+usercopy)	take_lock model; build; published usercopy X86_USERCOPY_CONST ;;
+*)	die "usage: model.sh build|run|compare|before|nontemporal|usercopy" ;;
 esac

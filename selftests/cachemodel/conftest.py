@@ -34,6 +34,7 @@ BOOTS = {
                   "--set", "warm=1"],
     "ring-perturbed": ["ring", "--set", "tasks=64", "--set", "rounds=20",
                        "--set", "perturb=5"],
+    "ioctl": ["ioctl", "--set", "calls=10"],
     "reads": ["reads", "--set", "calls=5", "--set", "thrash_kib=1024"],
     "writers-1": WRITERS,
     "writers-2": WRITERS,

@@ -92,6 +92,8 @@ class Model:
                  *(f"{name}={value}" for name, value in geometry.items())]
         if workload.unit_symbol:
             words.append(f"exec=unit:{symbols.address(workload.unit_symbol):x}")
+        if workload.instructions:
+            words.append("exec=instructions:all")
         for label, function in enumerate(ranges, FIRST_RANGE):
             words.append(f"range={label}:{symbols.address(function):x}:"
                          f"{symbols.end(function):x}")

@@ -23,11 +23,14 @@ class Published:
     """Results of some cells, in a directory below Documentation/results.
 
     cells: the options of model.py run by name; made_by: script that makes the
-    tables; functions: kept even if they are not among the first.
+    tables; functions: kept even if they are not among the first; varying: what
+    need not be the same of the kernels, for cells that differ in it.
     """
 
-    def __init__(self, directory: Path, cells: dict[str, list[str]], made_by: str, functions: tuple[str, ...] = ()) -> None:
+    def __init__(self, directory: Path, cells: dict[str, list[str]], made_by: str, functions: tuple[str, ...] = (),
+                 varying: tuple[str, ...] = ()) -> None:
         self.directory, self.cells, self.made_by, self.functions = directory, cells, made_by, functions
+        self.varying = varying
         self.prefix = made_by.removesuffix(".py")
 
     def count(self, results: Path, options: list[str]) -> int:
@@ -46,10 +49,10 @@ class Published:
             if (self.directory / f"{name}.json").exists():
                 say(name, "is there, kept")
                 return True
-            told = "make model " + " ".join(
-                [f"WORKLOAD={arguments[0]}", *(["BOUND=1"] if "--bound" in arguments else []),
-                 'SET="' + " ".join(word.removeprefix("--set=") for word in arguments
-                                    if word.startswith("--set=")) + '"'])
+            words = {name: [word.split("=", 1)[1] for word in arguments if word.startswith(f"--{name.lower()}=")]
+                     for name in ("SET", "APPEND")}
+            told = " ".join([f"make model WORKLOAD={arguments[0]}", *(["BOUND=1"] if "--bound" in arguments else []),
+                             *(f'{name}="{" ".join(given)}"' for name, given in words.items() if given or name == "SET")])
             done = subprocess.run(
                 [sys.executable, str(HERE / "model.py"), "run", *arguments,
                  "--name", f"{self.prefix}-{name}", *options, "--told", told],
@@ -79,8 +82,9 @@ class Published:
         seen: dict[str, Any] = {}
         for name in self.cells:
             result = self.kept(name)
+            kernel = {key: value for key, value in result["kernel"].items() if key not in self.varying}
             for key, value in (
-                    ("kernel", result["kernel"]), ("qemu", result["qemu"]),
+                    ("kernel", kernel), ("qemu", result["qemu"]),
                     ("cpu", result["cpu"]), ("memory", result["memory"]),
                     (f"geometry of {result['workload']}", result["geometry"])):
                 if seen.setdefault(key, value) != value:

@@ -89,7 +89,11 @@ def summary(result: dict[str, Any], name: str) -> str:
     if bound:
         rows.append(["all, fully associative", *(
             number(misses(bound[name], level) / units) for level in LEVELS), ""])
-    return (f"{columns(rows)}\nlines written to memory {number(label['writebacks'] / units)}, "
+    executed = label["executed"].get("instructions")
+    instructions = "" if executed is None else (
+        f"instructions {number(executed / units)}, accesses "
+        f"{number((label['loads'] + label['stores']) / units)}, ")
+    return (f"{columns(rows)}\n{instructions}lines written to memory {number(label['writebacks'] / units)}, "
             f"non-temporal stores {number(label['stores_nt'] / units)}")
 
 

@@ -65,7 +65,7 @@ def test_bad_setting(run_options: list[str], option: list[str], word: str) -> No
 
 
 @pytest.mark.parametrize("given, word", [
-    ({}, "WORKLOAD= is not given; it can be bystander, calibrate, reads, ring, syscalls, writers"),
+    ({}, "WORKLOAD= is not given; it can be bystander, calibrate, ioctl, reads, ring, syscalls, writers"),
     ({"WORKLOAD": "rings"}, "invalid choice: 'rings'"),
     ({"WORKLOAD": "ring", "BOUND": "yes"}, "BOUND=yes: 1 or 0 is wanted"),
     ({"WORKLOAD": "ring", "SET": "task=3"}, "--set task=3: known are tasks=64"),

@@ -215,6 +215,23 @@ def test_reads_immediates(result_of: ResultOf) -> None:
             assert misses(immediates, "l1d") <= calls
 
 
+def test_ioctl_constant_sizes(result_of: ResultOf) -> None:
+    """A constant size is copied in place, whatever is in the kernel for others:
+    no copy function is executed, and instructions and accesses are saved."""
+    labels = result_of("ioctl")[0]["labels"]
+    copies = {"_copy_from_user", "_copy_to_user", "rep_movs_alternative"}
+    inline = ("constant", "set_winsize", "get_winsize")
+    called = ("called", "sized")
+    for name in (*inline, *called):
+        functions = {function["name"] for function in labels[name]["functions"]}
+        assert functions & copies == (copies if name in called else set()), name
+    cost = {name: (label["executed"]["instructions"] / label["units"],
+                   (label["loads"] + label["stores"]) / label["units"])
+            for name, label in labels.items()}
+    for at in range(2):
+        assert cost["nothing"][at] < cost["constant"][at] < cost["called"][at] < cost["sized"][at]
+
+
 def test_bound_beside(result_of: ResultOf) -> None:
     """--bound boots again: the same accesses, with fully associative caches."""
     result = result_of("ring-1")[0]

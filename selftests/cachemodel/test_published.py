@@ -9,11 +9,12 @@ import pytest
 
 import before
 import nontemporal
+import usercopy
 
 pytestmark = pytest.mark.static
 KEYS = {"kind", "workload", "words", "geometry", "kernel", "qemu", "cpu", "memory",
         "command", "date", "labels"}
-SCRIPTS = pytest.mark.parametrize("script", [before, nontemporal], ids=lambda script: script.__name__)
+SCRIPTS = pytest.mark.parametrize("script", [before, nontemporal, usercopy], ids=lambda script: script.__name__)
 
 
 @SCRIPTS
@@ -30,6 +31,8 @@ def test_published_results(script: ModuleType) -> None:
                 assert word.removeprefix("--set=") in result["command"]
                 key, _, value = word.removeprefix("--set=").partition("=")
                 assert result["words"][key] == value
+            if word.startswith("--append="):
+                assert word.removeprefix("--append=") in result["command"]
     assert {path.stem for path in script.PUBLISHED.directory.glob("*.json")} == set(script.cells())
 
 
@@ -49,6 +52,7 @@ def test_published_can_fail(script: ModuleType, monkeypatch: pytest.MonkeyPatch)
     def altered(name: str) -> dict:
         result = json.loads(json.dumps(kept(name)))
         for label in result["labels"].values():
+            label["stores"] += 10 * label["units"]
             for level in ("l1d", "llc"):
                 label["store_misses"][level] += 10 * label["units"]
         return result

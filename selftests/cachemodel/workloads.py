@@ -17,7 +17,8 @@ class Workload:
     words: its settings with their defaults, handed to the guest on the kernel
     command line; cpus: of the guest; geometry: what differs from GEOMETRY;
     unit: what one unit of work is, counted by executions of unit_symbol or,
-    where that is empty, by the guest itself; append: more kernel parameters.
+    where that is empty, by the guest itself; append: more kernel parameters;
+    instructions: whether to count them, which takes time.
     """
 
     about: str
@@ -28,6 +29,7 @@ class Workload:
     geometry: dict[str, str] = field(default_factory=dict)
     append: tuple[str, ...] = ()
     disk: bool = False
+    instructions: bool = False
 
 
 WORKLOADS = {
@@ -41,6 +43,9 @@ WORKLOADS = {
         "access patterns whose misses arithmetic tells", {}, "", cpus=2,
         geometry={"l1d": "32K:8", "l2": "256K:8", "llc": "1M:16"},
         append=("maxcpus=1",)),
+    "ioctl": Workload(
+        "ioctls that copy 8 bytes in and 8 bytes out, twice, and two of a terminal",
+        {"calls": "100"}, "ioctl", instructions=True),
     "reads": Workload(
         "system calls that read variables, as loads and as immediate values",
         {"calls": "20", "thrash_kib": "2048"}, "system call"),

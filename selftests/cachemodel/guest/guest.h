@@ -55,6 +55,7 @@ void tell_buffer(const void *start, unsigned long size);
 /* The workloads: each ends with done() */
 void bystander(void) __attribute__((noreturn));
 void calibrate(void) __attribute__((noreturn));
+void ioctls(void) __attribute__((noreturn));
 void reads(void) __attribute__((noreturn));
 void ring(void) __attribute__((noreturn));
 void syscalls(void) __attribute__((noreturn));

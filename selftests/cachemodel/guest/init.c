@@ -30,6 +30,7 @@ static const struct {
 } workloads[] = {
 	{ "bystander", bystander },
 	{ "calibrate", calibrate },
+	{ "ioctl", ioctls },
 	{ "reads", reads },
 	{ "ring", ring },
 	{ "syscalls", syscalls },

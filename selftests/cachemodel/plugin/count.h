@@ -63,10 +63,11 @@ struct range {
 	uint64_t start, end;
 };
 
-/* An instruction that is counted each time it is executed */
+/* An instruction, or all of them, counted each time it is executed */
 struct executed {
 	char name[32];
 	uint64_t vaddr;
+	bool all;
 };
 
 struct counter {

@@ -11,7 +11,8 @@
  *   nt=evict|keep	what a non-temporal store does to a line that it hits
  *   range=LABEL:START:END	(hexadecimal) LABEL counts these instructions,
  *			while another label is begun
- *   exec=NAME:ADDRESS	(hexadecimal) count how often it is executed
+ *   exec=NAME:ADDRESS	(hexadecimal, or "all") count how often it is executed;
+ *			"all" counts all instructions, a rep once for each time
  */
 #include <ctype.h>
 #include <errno.h>
@@ -210,7 +211,7 @@ static void on_translate(uint64_t id, struct qemu_plugin_tb *tb)
 		    code[7] == CACHEMODEL_MAGIC >> 8)
 			translate_tag(insn, code, vaddr);
 		for (int e = 0; e < counter.n_executed; e++) {
-			if (counter.executed[e].vaddr == vaddr)
+			if (counter.executed[e].all || counter.executed[e].vaddr == vaddr)
 				qemu_plugin_register_vcpu_insn_exec_cb(insn,
 					on_executed, CB_NO_REGS, (void *)(uintptr_t)e);
 		}
@@ -275,9 +276,13 @@ static bool read_executed(const char *text)
 	struct executed *executed = &counter.executed[counter.n_executed];
 	int length = 0;
 
-	if (counter.n_executed == EXECUTED ||
-	    sscanf(text, "%31[a-zA-Z0-9_]:%lx%n", executed->name,
-		   &executed->vaddr, &length) != 2 || text[length])
+	if (counter.n_executed == EXECUTED)
+		return false;
+	sscanf(text, "%31[a-zA-Z0-9_]:all%n", executed->name, &length);
+	executed->all = length && !text[length];
+	if (!executed->all &&
+	    (sscanf(text, "%31[a-zA-Z0-9_]:%lx%n", executed->name,
+		    &executed->vaddr, &length) != 2 || text[length]))
 		return false;
 	counter.n_executed++;
 	return true;

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A device whose ioctls copy a structure of 8 bytes in and one of 8 bytes out,
+ * twice, and do nothing else: the microbenchmark that x86's user copies were
+ * once looked at with. They differ in what the compiler knows of the sizes.
+ */
+#include <linux/fs.h>
+#include <linux/miscdevice.h>
+#include <linux/module.h>
+#include <linux/uaccess.h>
+
+#include "ioctls.h"
+
+/* As drm_ioctl() has it: the sizes are in the number of the ioctl */
+static int copy_sized(unsigned int cmd, void __user *argument)
+{
+	unsigned int size = _IOC_SIZE(cmd);
+	char data[128];
+
+	if (size > sizeof(data))
+		return -EINVAL;
+	if (copy_from_user(data, argument, _IOC_DIR(cmd) & _IOC_WRITE ? size : 0))
+		return -EFAULT;
+	if (copy_to_user(argument, data, _IOC_DIR(cmd) & _IOC_READ ? size : 0))
+		return -EFAULT;
+	return 0;
+}
+
+/* The size is a constant here, and nowhere else */
+static int copy_constant(void __user *argument)
+{
+	u64 data;
+
+	if (copy_from_user(&data, argument, sizeof(data)))
+		return -EFAULT;
+	if (copy_to_user(argument, &data, sizeof(data)))
+		return -EFAULT;
+	return 0;
+}
+
+/* What copy_constant() is without X86_USERCOPY_CONST: a call each */
+static int copy_called(void __user *argument)
+{
+	unsigned long size = sizeof(u64);
+	u64 data;
+
+	OPTIMIZER_HIDE_VAR(size);
+	if (copy_from_user(&data, argument, size))
+		return -EFAULT;
+	if (copy_to_user(argument, &data, size))
+		return -EFAULT;
+	return 0;
+}
+
+static long ioctls_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+{
+	void __user *argument = (void __user *)arg;
+
+	switch (cmd) {
+	case IOCTLS_NOTHING:
+		return 0;
+	case IOCTLS_CONSTANT:
+		return copy_constant(argument) ?: copy_constant(argument);
+	case IOCTLS_CALLED:
+		return copy_called(argument) ?: copy_called(argument);
+	case IOCTLS_SIZED:
+		return copy_sized(cmd, argument) ?: copy_sized(cmd, argument);
+	}
+	return -ENOTTY;
+}
+
+static const struct file_operations ioctls_fops = {
+	.owner = THIS_MODULE,
+	.unlocked_ioctl = ioctls_ioctl,
+};
+
+static struct miscdevice ioctls_device = {
+	.minor = MISC_DYNAMIC_MINOR,
+	.name = "cachemodel_ioctls",
+	.fops = &ioctls_fops,
+};
+module_misc_device(ioctls_device);
+
+MODULE_DESCRIPTION("Ioctls that copy 8 bytes in and out, for the cache model");
+MODULE_LICENSE("GPL");
