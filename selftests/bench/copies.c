@@ -29,8 +29,9 @@
 #define __must_check __attribute__((warn_unused_result))
 struct __large_struct { unsigned long buf[100]; };
 #define __m(x) (*(struct __large_struct *)(x))
+#define asm_inline asm
 #define _ASM_EXTABLE_UA(from, to)
-#define masked_user_access_begin(x) (x)
+#define __uaccess_begin() do { } while (0)
 #define __uaccess_end() do { } while (0)
 #include CONST_HEADER
 

@@ -12,11 +12,13 @@
 #include "ioctls.h"
 
 /* As drm_ioctl() has it: the sizes are in the number of the ioctl */
-static int copy_sized(unsigned int cmd, void __user *argument)
+static noinline int copy_sized(unsigned int cmd, void __user *argument)
 {
-	unsigned int size = _IOC_SIZE(cmd);
+	unsigned int size;
 	char data[128];
 
+	OPTIMIZER_HIDE_VAR(cmd);
+	size = _IOC_SIZE(cmd);
 	if (size > sizeof(data))
 		return -EINVAL;
 	if (copy_from_user(data, argument, _IOC_DIR(cmd) & _IOC_WRITE ? size : 0))
@@ -26,8 +28,8 @@ static int copy_sized(unsigned int cmd, void __user *argument)
 	return 0;
 }
 
-/* The size is a constant here, and nowhere else */
-static int copy_constant(void __user *argument)
+/* A structure: the size is a constant */
+static noinline int copy_constant(void __user *argument)
 {
 	u64 data;
 
@@ -39,15 +41,13 @@ static int copy_constant(void __user *argument)
 }
 
 /* What copy_constant() is without X86_USERCOPY_CONST: a call each */
-static int copy_called(void __user *argument)
+static noinline int copy_called(void __user *argument)
 {
-	unsigned long size = sizeof(u64);
 	u64 data;
 
-	OPTIMIZER_HIDE_VAR(size);
-	if (copy_from_user(&data, argument, size))
+	if (_copy_from_user(&data, argument, sizeof(data)))
 		return -EFAULT;
-	if (copy_to_user(argument, &data, size))
+	if (_copy_to_user(argument, &data, sizeof(data)))
 		return -EFAULT;
 	return 0;
 }
