@@ -12,7 +12,6 @@ No figure decides whether a test passes.
 Exit status: 0 done, 1 it does not build or run, 2 usage, 130 interrupted.
 """
 
-import argparse
 import json
 import statistics
 import sys
@@ -20,14 +19,13 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from measure import ROOT, BenchError, assemble, command, keep, machine, provenance, samples
+from measure import ROOT, assemble, command, keep, machine, main, provenance, samples
 
 HERE = Path(__file__).resolve().parent
 KEPT = ROOT / "Documentation/results/bench/nontemporal.json"
 TABLE = ROOT / "Documentation/results/bench-nontemporal.rst"
 MEASURES = ("rate", "victim", "victim4", "again", "readback")
 COPIES = ("fsrm", "movsq", "unrolled", "nontemporal", "prefetch", "glibc")
-ROUNDS = 21
 
 
 def build(tree: Path, directory: Path) -> Path:
@@ -109,27 +107,10 @@ def page(result: dict[str, Any]) -> str:
         *(table(result, measure) for measure in MEASURES)])
 
 
-def main() -> int:
-    """Do what the command line says; return the exit status."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
-    parser.add_argument("what", choices=("run", "tables"))
-    parser.add_argument("--tree", type=Path, help="kernel tree with the series applied")
-    parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"at least 15 (default: {ROUNDS})")
-    args = parser.parse_args()
-    if args.what == "run" and (args.tree is None or args.rounds < 15):
-        parser.error("run needs --tree, and at least 15 rounds")
-    try:
-        if args.what == "run":
-            run(args.tree, args.rounds)
-        TABLE.write_text(page(json.loads(KEPT.read_text(encoding="utf-8"))), encoding="utf-8")
-    except (BenchError, OSError, ValueError, KeyError) as error:
-        print(f"bench.py: {error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print("bench.py: interrupted; the old result is kept", file=sys.stderr)
-        return 130
-    return 0
+def tables() -> None:
+    """Make the page of the kept result."""
+    TABLE.write_text(page(json.loads(KEPT.read_text(encoding="utf-8"))), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(__doc__ or "", run, tables))

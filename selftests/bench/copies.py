@@ -12,14 +12,13 @@ twice: as timed, and with PAIR cycles added to both sides. No figure decides whe
 Exit status: 0 done, 1 it does not build or run, 2 usage, 130 interrupted.
 """
 
-import argparse
 import json
 import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
-from measure import ROOT, BenchError, assemble, command, keep, machine, provenance, samples
+from measure import ROOT, assemble, command, keep, machine, main, provenance, samples
 
 HERE = Path(__file__).resolve().parent
 KEPT = ROOT / "Documentation/results/bench/usercopy.json"
@@ -28,7 +27,6 @@ MEASURES = ("hot", "misaligned", "aliased", "cold", "random64", "random512")
 COPIES = ("none", "fsrm", "erms", "movsq", "unrolled", "string", "const")
 # Cycles of the time-stamp counter that STAC and CLAC are taken to need together: stated, not measured
 PAIR = 20
-ROUNDS = 21
 
 Sample = dict[str, dict[str, float]]
 
@@ -119,27 +117,10 @@ def page(result: dict[str, Any]) -> str:
         *(table(result, measure) for measure in MEASURES)])
 
 
-def main() -> int:
-    """Do what the command line says; return the exit status."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
-    parser.add_argument("what", choices=("run", "tables"))
-    parser.add_argument("--tree", type=Path, help="kernel tree with the series applied")
-    parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"at least 15 (default: {ROUNDS})")
-    args = parser.parse_args()
-    if args.what == "run" and (args.tree is None or args.rounds < 15):
-        parser.error("run needs --tree, and at least 15 rounds")
-    try:
-        if args.what == "run":
-            run(args.tree, args.rounds)
-        TABLE.write_text(page(json.loads(KEPT.read_text(encoding="utf-8"))), encoding="utf-8")
-    except (BenchError, OSError, ValueError, KeyError) as error:
-        print(f"copies.py: {error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print("copies.py: interrupted; the old result is kept", file=sys.stderr)
-        return 130
-    return 0
+def tables() -> None:
+    """Make the page of the kept result."""
+    TABLE.write_text(page(json.loads(KEPT.read_text(encoding="utf-8"))), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(__doc__ or "", run, tables))

@@ -1,18 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0
 """What the benchmarks share: building the tree's routines, running a program, the machine."""
 
+import argparse
 import datetime
 import hashlib
 import json
 import re
 import statistics
 import subprocess
+import sys
 from collections import defaultdict
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 LOOPS = "tools/testing/selftests/x86/copyloops"
+ROUNDS = 21
 
 
 class BenchError(Exception):
@@ -92,3 +96,29 @@ def machine(result: dict[str, Any]) -> str:
     of = result["cpu"]
     return (f"{of.get('model name', 'unknown CPU')}, family {of.get('cpu family')}, model {of.get('model')} "
             f"({of['caches']}; {of['copy flags']}), {result['compiler']}")
+
+
+def main(doc: str, run: Callable[[Path, int], None], tables: Callable[[], None]) -> int:
+    """Do what the command line says, for a benchmark; return the exit status.
+
+    doc: of the script; run: measures with a tree, so many rounds, and keeps the result; tables: makes the page of it.
+    """
+    name = Path(sys.argv[0]).name
+    parser = argparse.ArgumentParser(description=doc.split("\n", maxsplit=1)[0])
+    parser.add_argument("what", choices=("run", "tables"))
+    parser.add_argument("--tree", type=Path, help="kernel tree with the series applied")
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"at least 15 (default: {ROUNDS})")
+    args = parser.parse_args()
+    if args.what == "run" and (args.tree is None or args.rounds < 15):
+        parser.error("run needs --tree, and at least 15 rounds")
+    try:
+        if args.what == "run":
+            run(args.tree, args.rounds)
+        tables()
+    except (BenchError, OSError, ValueError, KeyError) as error:
+        print(f"{name}: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print(f"{name}: interrupted; the old result is kept", file=sys.stderr)
+        return 130
+    return 0
