@@ -55,7 +55,7 @@ shell: kernel ## An interactive virtual machine on this kernel (virtme-ng; Ctrl-
 menuconfig: apply ## Change the configuration of the virtual machine's kernel
 	+@scripts/menuconfig.sh
 lint: tools ## The fast checks of patches and scripts, no kernel build
-	@scripts/pytest.sh lint -m static selftests/queue selftests/cachemodel selftests/bench
+	@scripts/lint.sh
 check: kernel ## All checks of the queue: applies everywhere, each step builds without new warnings
 	@scripts/pytest.sh queue selftests/queue
 model: $(if $(KERNEL),,kernel) ## Count cache misses in the booted kernel: WORKLOAD=ring [SET= GEOMETRY= BOUND=1 RESULT= KERNEL=O-directory]

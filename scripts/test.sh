@@ -40,7 +40,7 @@ must preflight scripts/preflight.sh
 must tools scripts/tools.sh
 must base scripts/base.sh
 must apply scripts/apply.sh
-run lint scripts/pytest.sh lint -m static selftests/queue selftests/cachemodel selftests/bench
+run lint scripts/lint.sh
 must kernel scripts/kernel.sh vm vm all-on
 run kernel_debug scripts/kernel.sh debug vm all-on debug
 must kselftests scripts/kselftests.sh

@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+# The fast checks of patches and scripts, without a kernel build: those that push and pop the series beside all others.
+. "$(dirname "$0")/lib.sh"
+
+mkdir -p "$RESULTS"
+apply=selftests/queue/test_apply.py
+code=0
+"$ROOT/scripts/pytest.sh" lint-apply -m static "$apply" > "$RESULTS/lint-apply.log" 2>&1 &
+"$ROOT/scripts/pytest.sh" lint -m static selftests/queue --ignore="$apply" selftests/cachemodel selftests/bench || code=$?
+wait $! || code=$?
+cat "$RESULTS/lint-apply.log"
+exit "$code"
