@@ -75,13 +75,17 @@ def assemble(tree: Path, directory: Path, sources: tuple[tuple[str, str, list[st
     return objects
 
 
-def samples(program: Path, measure: str, rounds: int) -> dict[str, dict[str, dict[str, float]]]:
-    """Run a measure of a program that prints a line of JSON for each sample; return summaries by bytes and copy."""
-    found: dict[int, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+def samples(program: Path, measure: str | Path, rounds: int, by: tuple[str, str] = ("bytes", "copy"),
+            ) -> dict[str, dict[str, dict[str, float]]]:
+    """Run a measure of a program that prints a line of JSON for each sample; return summaries.
+
+    measure: its name, or a file that says it; by: the keys of a sample that summaries are kept under.
+    """
+    found: dict[int | str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for line in command(program, measure, str(rounds)).splitlines():
         row = json.loads(line)
-        found[row["bytes"]][row["copy"]].append(row["cycles"])
-    print(f"{program.name}: {measure}: {rounds} rounds", flush=True)
+        found[row[by[0]]][row[by[1]]].append(row["cycles"])
+    print(f"{program.name}: {Path(measure).name}: {rounds} rounds", flush=True)
     return {str(size): {name: summary(values) for name, values in copies.items()} for size, copies in found.items()}
 
 
@@ -98,10 +102,11 @@ def machine(result: dict[str, Any]) -> str:
             f"({of['caches']}; {of['copy flags']}), {result['compiler']}")
 
 
-def main(doc: str, run: Callable[[Path, int], None], tables: Callable[[], None]) -> int:
+def main(doc: str, run: Callable[[Path, int], None], tables: Callable[[], None], needs_tree: bool = True) -> int:
     """Do what the command line says, for a benchmark; return the exit status.
 
-    doc: of the script; run: measures with a tree, so many rounds, and keeps the result; tables: makes the page of it.
+    doc: of the script; run: measures with a tree, so many rounds, and keeps the result; tables: makes the page of it;
+    needs_tree: false if run makes no use of a tree and gets the current directory when none is given.
     """
     name = Path(sys.argv[0]).name
     parser = argparse.ArgumentParser(description=doc.split("\n", maxsplit=1)[0])
@@ -109,11 +114,11 @@ def main(doc: str, run: Callable[[Path, int], None], tables: Callable[[], None])
     parser.add_argument("--tree", type=Path, help="kernel tree with the series applied")
     parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"at least 15 (default: {ROUNDS})")
     args = parser.parse_args()
-    if args.what == "run" and (args.tree is None or args.rounds < 15):
-        parser.error("run needs --tree, and at least 15 rounds")
+    if args.what == "run" and (args.rounds < 15 or (needs_tree and args.tree is None)):
+        parser.error(f"run needs {'--tree, and ' if needs_tree else ''}at least 15 rounds")
     try:
         if args.what == "run":
-            run(args.tree, args.rounds)
+            run(args.tree or Path(), args.rounds)
         tables()
     except (BenchError, OSError, ValueError, KeyError) as error:
         print(f"{name}: {error}", file=sys.stderr)
