@@ -25,6 +25,8 @@
 #include <sys/mman.h>
 #include <x86intrin.h>
 
+#include "tsc.h"
+
 #define KIB	1024UL
 #define MIB	(1024 * KIB)
 #define LINE	64UL
@@ -114,17 +116,6 @@ static void *memory(size_t bytes)
 	madvise(p, bytes, MADV_HUGEPAGE);
 	memset(p, 1, bytes);
 	return p;
-}
-
-static uint64_t cycles(void)
-{
-	uint64_t now;
-
-	_mm_mfence();
-	_mm_lfence();
-	now = __rdtsc();
-	_mm_lfence();
-	return now;
 }
 
 /* The next STREAM bytes, which were written longest ago */

@@ -32,6 +32,8 @@
 #include <unistd.h>
 #include <x86intrin.h>
 
+#include "tsc.h"
+
 #define LINE		64UL
 #define PAGE		4096UL
 #define HUGE_PAGE	(2UL << 20)
@@ -262,17 +264,6 @@ static void make_memory(void)
 	for (size_t c = 0; c < case_count; c++)
 		for (size_t i = 0; i < cases[c].count; i++)
 			memory[cases[c].lines[i] * LINE] = 1;
-}
-
-static uint64_t cycles(void)
-{
-	uint64_t now;
-
-	_mm_mfence();
-	_mm_lfence();
-	now = __rdtsc();
-	_mm_lfence();
-	return now;
 }
 
 static void **line_at(const struct walk *w, size_t i)
