@@ -25,10 +25,12 @@
 #include <x86intrin.h>
 
 /* What the kernel's header of constant sizes takes from others, but for __always_inline, which libc has */
+typedef uint8_t u8;
+typedef uint16_t u16;
+typedef uint32_t u32;
+typedef uint64_t u64;
 #define __user
 #define __must_check __attribute__((warn_unused_result))
-struct __large_struct { unsigned long buf[100]; };
-#define __m(x) (*(struct __large_struct *)(x))
 #define asm_inline asm
 #define _ASM_EXTABLE_UA(from, to)
 #define __uaccess_begin() do { } while (0)
