@@ -73,7 +73,7 @@ identity: apply ## With every option off, the gated patches change no instructio
 	+@scripts/identity.sh
 test: ## Everything that must hold; closes with 'N passed, N failed, N skipped'
 	+@scripts/test.sh
-test-full: ## The same and what takes too long for it: KUnit on UML and i386, a build for arm64
+test-full: ## The same and what takes too long for it: KUnit on UML and i386 and by clang, builds for arm64 and i386
 	+@scripts/test.sh full
 bench: apply ## Time it in user space on this CPU, when the machine does nothing else; tables in Documentation/results (ROUNDS=)
 	@scripts/bench.sh

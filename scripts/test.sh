@@ -47,7 +47,7 @@ must kselftests scripts/kselftests.sh
 run boots scripts/boots.sh
 run model_build scripts/model.sh build
 run model scripts/pytest.sh model -m "not static" selftests/cachemodel
-run user scripts/pytest.sh user selftests/usercopy
+run user scripts/pytest.sh user -m "not full" selftests/usercopy
 run imv scripts/pytest.sh imv -m "not full and not bench" selftests/imv
 run runner scripts/pytest.sh runner selftests/vm selftests/identity
 run queue scripts/pytest.sh queue -m "not static and not robust" selftests/queue
