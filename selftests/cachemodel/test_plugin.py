@@ -14,15 +14,22 @@ import pytest
 Trace = list[tuple[int, str, int]]
 
 
-def traced(built: Path, geometry: list[str], trace: Trace, cpus: int = 1,
-           policy: str = "lru", nt: str = "evict") -> list[tuple[int, int]]:
-    """Return for each access (levels missed, lines written to memory)."""
+def traced_with(built: Path, geometry: list[str], trace: Trace, further: list[str], cpus: int = 1,
+                policy: str = "lru", nt: str = "evict") -> list[tuple[int, int, int]]:
+    """Return for each access (levels missed, lines written to memory, further
+    caches missed as bits)."""
     done = subprocess.run(
-        [str(built / "tracer"), str(cpus), *geometry, policy, nt],
+        [str(built / "tracer"), str(cpus), *geometry, policy, nt, *further],
         input="".join(f"{cpu} {op} {line}\n" for cpu, op, line in trace),
         capture_output=True, text=True, check=True)
-    return [(int(missed), int(written)) for missed, written in
+    return [(int(missed), int(written), int(bits)) for missed, written, bits in
             (line.split() for line in done.stdout.splitlines())]
+
+
+def traced(built: Path, geometry: list[str], trace: Trace, cpus: int = 1,
+           policy: str = "lru", nt: str = "evict") -> list[tuple[int, int]]:
+    """The same without further caches."""
+    return [found[:2] for found in traced_with(built, geometry, trace, [], cpus, policy, nt)]
 
 
 def random_trace(seed: int, length: int, lines: int, ops: str, cpus: int = 1) -> Trace:
@@ -143,6 +150,39 @@ def test_full_is_one_set(built: Path, policy: str, cpus: int) -> None:
     full = ["1024:0", "4096:0", "16384:0"]
     assert traced(built, one_set, trace, cpus, policy) == \
         traced(built, full, trace, cpus, policy)
+
+
+# Further caches, with the machine whose own cache of that level each is
+FURTHER = {
+    "2:2048:4": (["1024:2", "2048:4", "16384:8"], 2),
+    "2:8192:8": (["1024:2", "8192:8", "16384:8"], 2),
+    "2:4096:4": (SMALL, 2),
+    "2:4096:0": (["1024:2", "4096:64", "16384:8"], 2),
+    "1:2048:4": (["2048:4", "4096:4", "16384:8"], 1),
+    "1:1024:0": (["1024:16", "4096:4", "16384:8"], 1),
+}
+
+
+@pytest.mark.parametrize("nt", ["evict", "keep"])
+@pytest.mark.parametrize("ops", ["r", "rw", "rrwn"])
+def test_further_caches(built: Path, nt: str, ops: str) -> None:
+    """A cache beside the machine's own misses as that of a machine of its own
+    would, each at every access; the machine counts as without them."""
+    trace = random_trace(11, 20000, 1000, ops)
+    found = traced_with(built, SMALL, trace, list(FURTHER), nt=nt)
+    assert [access[:2] for access in found] == traced(built, SMALL, trace, nt=nt)
+    for bit, (geometry, level) in enumerate(FURTHER.values()):
+        plain = PlainMachine(geometry, 1, nt)
+        wanted = [plain.access(*access)[0] >= level for access in trace]
+        assert [bool(access[2] >> bit & 1) for access in found] == wanted, geometry
+        assert 0 < sum(wanted) < len(trace)
+
+
+def test_further_cpus(built: Path) -> None:
+    """Further caches know nothing of other CPUs, and are refused beside them."""
+    with pytest.raises(subprocess.CalledProcessError) as refused:
+        traced_with(built, SMALL, [(0, "r", 1)], ["2:2048:4"], cpus=2)
+    assert "for one CPU only" in refused.value.stderr
 
 
 def test_fifo_differs(built: Path) -> None:

@@ -197,6 +197,7 @@ void cache_clear(struct cache *cache)
 			cache->place[entry_line(cache->nodes[place].entry)] = 0;
 	}
 	cache->used = 0;
+	cache->nodes[0].entry = NO_ENTRY;
 	cache->nodes[0].next = 0;
 	cache->nodes[0].prev = 0;
 }

@@ -47,7 +47,7 @@ struct cache {
 	unsigned int ways;
 	uint32_t set_mask;
 	entry_t *sets;
-	/* fully associative: node 0 is the head of the list */
+	/* fully associative: node 0 is the head of the list, of no line */
 	uint32_t capacity, used;
 	struct node *nodes;
 	uint32_t *place;
@@ -62,14 +62,15 @@ bool cache_lookup(struct cache *cache, uint32_t line, bool dirty);
 /* cache_lookup() for most accesses: to the line that was used last in its set */
 static inline bool cache_lookup_first(struct cache *cache, uint32_t line, bool dirty)
 {
-	entry_t *set;
+	entry_t *first;
 
-	if (!cache->ways)
+	if (cache->ways)
+		first = cache->sets + (uint64_t)(line & cache->set_mask) * cache->ways;
+	else
+		first = &cache->nodes[cache->nodes->next].entry;
+	if (entry_line(*first) != line)
 		return false;
-	set = cache->sets + (uint64_t)(line & cache->set_mask) * cache->ways;
-	if (entry_line(*set) != line)
-		return false;
-	*set |= dirty;
+	*first |= dirty;
 	return true;
 }
 

@@ -57,6 +57,7 @@ struct label *counter_new_label(struct counter *counter, unsigned int number)
 	struct label *label = get_memory(1, sizeof(*label));
 
 	label->pages = get_table(RAM_PAGES, sizeof(*label->pages));
+	label->further = get_table(RAM_PAGES, sizeof(*label->further));
 	label->touched = get_table(RAM_LINES / 64, sizeof(*label->touched));
 	counter->labels[number] = label;
 	return label;
@@ -182,16 +183,28 @@ static struct site **sorted_sites(size_t *n)
 	return sites;
 }
 
-static void write_kinds(const struct counter *counter,
+static void write_numbers(const uint64_t *numbers, int n, FILE *file)
+{
+	for (int i = 0; i < n; i++)
+		fprintf(file, "%s%lu", i ? "," : "[", numbers[i]);
+	fprintf(file, "]");
+}
+
+static void write_kinds(const struct counter *counter, int n_further,
 			const struct label *label, FILE *file)
 {
 	uint64_t lines[KINDS] = {}, sums[KINDS][LEVELS] = {};
+	uint64_t further[KINDS][MAX_FURTHER] = {};
 	const char *comma = "";
 
 	for (uint64_t page = 0; page < RAM_PAGES; page++) {
 		uint8_t kind = counter->kinds[page];
 
+		if (!label->touched[page])
+			continue;
 		lines[kind] += __builtin_popcountll(label->touched[page]);
+		for (int i = 0; i < n_further; i++)
+			further[kind][i] += label->further[page].n[i];
 		for (int level = 0; level < LEVELS; level++)
 			sums[kind][level] += label->pages[page].n[level];
 	}
@@ -205,10 +218,22 @@ static void write_kinds(const struct counter *counter,
 		comma = ",";
 	}
 	fprintf(file, "}");
+	if (!n_further)
+		return;
+	fprintf(file, ",\n \"further\": {");
+	comma = "";
+	for (int kind = 0; kind < KINDS; kind++) {
+		if (!lines[kind])
+			continue;
+		fprintf(file, "%s\"%d\": ", comma, kind);
+		write_numbers(further[kind], n_further, file);
+		comma = ",";
+	}
+	fprintf(file, "}");
 }
 
 static void write_label(struct counter *counter, unsigned int number,
-			struct site **sites, size_t n, FILE *file)
+			int n_further, struct site **sites, size_t n, FILE *file)
 {
 	const struct label *label = counter->labels[number];
 	const char *comma = "";
@@ -228,7 +253,7 @@ static void write_label(struct counter *counter, unsigned int number,
 	fprintf(file, "},\n \"counts\": ");
 	write_counts(&all, file);
 	fprintf(file, ",\n");
-	write_kinds(counter, label, file);
+	write_kinds(counter, n_further, label, file);
 	fprintf(file, ",\n \"sites\": {");
 	for (size_t i = 0; i < n; i++) {
 		if (!site_counts(sites[i], number, &counts))
@@ -241,14 +266,34 @@ static void write_label(struct counter *counter, unsigned int number,
 	fprintf(file, "}}");
 }
 
+static void write_size_and_ways(const struct geometry *geometry, FILE *file)
+{
+	fprintf(file, "\"size\": %lu, \"ways\": ", geometry->size);
+	if (geometry->ways)
+		fprintf(file, "%u}", geometry->ways);
+	else
+		fprintf(file, "\"full\"}");
+}
+
 static void write_geometry(const char *name, const struct geometry *geometry,
 			   FILE *file)
 {
-	fprintf(file, "\"%s\": {\"size\": %lu, \"ways\": ", name, geometry->size);
-	if (geometry->ways)
-		fprintf(file, "%u}, ", geometry->ways);
-	else
-		fprintf(file, "\"full\"}, ");
+	fprintf(file, "\"%s\": {", name);
+	write_size_and_ways(geometry, file);
+	fprintf(file, ", ");
+}
+
+static void write_further(const struct machine *machine, FILE *file)
+{
+	for (int i = 0; i < machine->n_further; i++) {
+		const struct further *further = &machine->further[i];
+
+		fprintf(file, "%s{\"level\": \"%s\", ", i ? ", " : "\"further\": [",
+			further->level == L1D ? "l1d" : "l2");
+		write_size_and_ways(&further->geometry, file);
+	}
+	if (machine->n_further)
+		fprintf(file, "], ");
 }
 
 void counter_write(struct counter *counter, const struct machine *machine,
@@ -264,6 +309,7 @@ void counter_write(struct counter *counter, const struct machine *machine,
 	write_geometry("l1d", &machine->geometry[L1D], file);
 	write_geometry("l2", &machine->geometry[L2], file);
 	write_geometry("llc", &machine->geometry[LLC], file);
+	write_further(machine, file);
 	fprintf(file, "\"line\": %u, \"policy\": \"%s\", \"nt\": \"%s\", \"cpus\": %d},\n",
 		LINE_SIZE, machine->geometry[LLC].fifo ? "fifo" : "lru",
 		machine->nt_keep ? "keep" : "evict", machine->cpus);
@@ -278,7 +324,7 @@ void counter_write(struct counter *counter, const struct machine *machine,
 		if (!counter->labels[number])
 			continue;
 		fprintf(file, "%s\n", comma);
-		write_label(counter, number, sites, n, file);
+		write_label(counter, number, machine->n_further, sites, n, file);
 		comma = ",";
 	}
 	fprintf(file, "}}\n");

@@ -29,12 +29,17 @@ struct page_misses {
 	uint64_t n[LEVELS];
 };
 
+struct further_misses {
+	uint64_t n[MAX_FURTHER];
+};
+
 struct label {
 	uint64_t begun, ended;
 	uint64_t unbalanced;	/* begun twice, or ended when not begun */
 	uint64_t units;
 	uint64_t executed[EXECUTED];
 	struct page_misses *pages;	/* RAM_PAGES of them */
+	struct further_misses *further;	/* the same of the further caches */
 	uint64_t *touched;		/* RAM_LINES bits */
 };
 
@@ -108,6 +113,20 @@ static inline void counter_line(struct counter *counter, uint64_t mask,
 		label->touched[line / 64] |= 1ull << line % 64;
 		for (unsigned int level = 0; level < missed; level++)
 			label->pages[line >> (PAGE_SHIFT_4K - LINE_SHIFT)].n[level]++;
+	}
+}
+
+/* Count for the labels of mask in which further caches a line was missed */
+static inline void counter_further(struct counter *counter, uint64_t mask,
+				   uint32_t line, unsigned int further_missed)
+{
+	for (; mask; mask &= mask - 1) {
+		struct label *label = counter_label(counter, __builtin_ctzll(mask));
+		struct further_misses *page =
+			label->further + (line >> (PAGE_SHIFT_4K - LINE_SHIFT));
+
+		for (unsigned int bits = further_missed; bits; bits &= bits - 1)
+			page->n[__builtin_ctz(bits)]++;
 	}
 }
 

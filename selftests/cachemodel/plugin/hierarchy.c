@@ -23,6 +23,17 @@ const char *machine_init(struct machine *machine, enum level *level)
 	machine->llc = cache_new(&machine->geometry[LLC], &error);
 	if (error)
 		return error;
+	for (int i = 0; i < machine->n_further; i++) {
+		struct further *further = &machine->further[i];
+
+		*level = further->level;
+		if (machine->cpus > 1)
+			return "caches beside it are for one CPU only";
+		further->geometry.fifo = machine->geometry[*level].fifo;
+		further->cache = cache_new(&further->geometry, &error);
+		if (error)
+			return error;
+	}
 	machine->sharers = table_new(RAM_LINES, sizeof(*machine->sharers));
 	return machine->sharers ? NULL : "no memory for the sharers of lines";
 }
@@ -35,6 +46,23 @@ void machine_clear(struct machine *machine)
 		cache_clear(machine->l2[cpu]);
 	}
 	cache_clear(machine->llc);
+	for (int i = 0; i < machine->n_further; i++)
+		cache_clear(machine->further[i].cache);
+}
+
+void machine_further(struct machine *machine, enum level level, uint32_t line,
+		     bool dirty)
+{
+	for (int i = 0; i < machine->n_further; i++) {
+		struct cache *cache = machine->further[i].cache;
+
+		if (machine->further[i].level != level ||
+		    cache_lookup_first(cache, line, dirty) ||
+		    cache_lookup(cache, line, dirty))
+			continue;
+		cache_fill(cache, line, dirty);
+		machine->further_missed |= 1u << i;
+	}
 }
 
 static void fill_llc(struct machine *machine, uint32_t line, bool dirty)
@@ -68,8 +96,16 @@ static void fill_l1d(struct machine *machine, unsigned int cpu, uint32_t line,
 
 	if (victim == NO_ENTRY || !entry_dirty(victim))
 		return;
-	if (cache_set_dirty(machine->l2[cpu], entry_line(victim), true) == NO_ENTRY)
-		fill_l2(machine, cpu, entry_line(victim), true);
+	line = entry_line(victim);
+	if (cache_set_dirty(machine->l2[cpu], line, true) == NO_ENTRY)
+		fill_l2(machine, cpu, line, true);
+	for (int i = 0; i < machine->n_further; i++) {
+		struct cache *cache = machine->further[i].cache;
+
+		if (machine->further[i].level == L2 &&
+		    cache_set_dirty(cache, line, true) == NO_ENTRY)
+			cache_fill(cache, line, true);
+	}
 }
 
 /* What some CPUs hold of a line */
@@ -122,8 +158,11 @@ static void store_nt(struct machine *machine, unsigned int cpu, uint32_t line)
 		taken &= ~mine;
 	held = invalidate(machine, taken, line);
 	machine->sharers[line] &= ~taken;
-	if (!machine->nt_keep)
+	if (!machine->nt_keep) {
 		note(&held, cache_remove(machine->llc, line));
+		for (int i = 0; i < machine->n_further; i++)
+			cache_remove(machine->further[i].cache, line);
+	}
 	machine->writebacks += held.dirty;
 }
 
@@ -147,6 +186,7 @@ unsigned int machine_access_slow(struct machine *machine, unsigned int cpu,
 	}
 	if (store && cache_lookup(machine->l1d[cpu], line, true))
 		return 0;
+	machine_further(machine, L2, line, false);
 	if (cache_lookup(machine->l2[cpu], line, false)) {
 		fill_l1d(machine, cpu, line, store);
 		return 1;

@@ -7,6 +7,8 @@
  * Arguments, all NAME=VALUE; sizes in bytes, with K or M:
  *   out=FILE		where the counts go, JSON
  *   l1d=, l2=, llc=	SIZE:WAYS, WAYS a number or "full"
+ *   also=LEVEL:SIZE:WAYS	a further cache beside those, LEVEL l1d or l2; may be
+ *			given again; with one CPU only
  *   policy=lru|fifo	which line goes when a set is full
  *   nt=evict|keep	what a non-temporal store does to a line that it hits
  *   range=LABEL:START:END	(hexadecimal) LABEL counts these instructions,
@@ -62,6 +64,8 @@ static void one_access(unsigned int cpu, struct site *site, uint32_t line,
 		mask |= site->ranges;
 	counter_access(&counter, mask, site, line, access, missed,
 		       machine.writebacks);
+	if (machine.further_missed)
+		counter_further(&counter, mask, line, machine.further_missed);
 }
 
 static void on_access(unsigned int cpu, uint32_t info, uint64_t vaddr,
@@ -257,6 +261,19 @@ static bool read_geometry(const char *text, struct geometry *geometry)
 	return isdigit(*text) && !*rest && ways > 0 && ways <= MAX_WAYS && !errno;
 }
 
+static bool read_further(const char *text)
+{
+	struct further *further = &machine.further[machine.n_further];
+
+	if (machine.n_further == MAX_FURTHER)
+		return false;
+	further->level = strncmp(text, "l1d:", 4) ? L2 : L1D;
+	if (further->level == L2 && strncmp(text, "l2:", 3))
+		return false;
+	machine.n_further++;
+	return read_geometry(strchr(text, ':') + 1, &further->geometry);
+}
+
 static bool read_range(const char *text)
 {
 	struct range *range = &counter.ranges[counter.n_ranges];
@@ -305,6 +322,8 @@ static bool read_argument(char *name, const char *value)
 		machine.nt_keep = !strcmp(value, "keep");
 		return machine.nt_keep || !strcmp(value, "evict");
 	}
+	if (!strcmp(name, "also"))
+		return read_further(value);
 	if (!strcmp(name, "range"))
 		return read_range(value);
 	if (!strcmp(name, "exec"))
