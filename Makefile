@@ -6,7 +6,7 @@ MAKEFLAGS += --no-print-directory
 
 override BUILD := $(or $(BUILD),$(CURDIR)/build)
 export BUILD CACHE PIN QUEUE KDIR GROUP FORCE LINUX_TARBALL LINUX_SHA256 KERNEL_MIRROR INSTALL KVM JOBS LLVM HOSTCC KBUILD_BUILD_TIMESTAMP
-export WORKLOAD SET GEOMETRY BOUND RESULT KERNEL APPEND RANGE TOP QEMU MEMORY TIME_LIMIT A B
+export WORKLOAD SET GEOMETRY ALSO CPUID BOUND INSTRUCTIONS RESULT KERNEL APPEND RANGE TOP QEMU MEMORY TIME_LIMIT ONLY A B
 ifneq ($(origin CC),default)
 export CC
 endif
@@ -17,7 +17,7 @@ $(foreach v,CACHE PIN QUEUE KDIR GROUP FORCE LINUX_TARBALL LINUX_SHA256 KERNEL_M
 stage = scripts/stage.sh
 
 .PHONY: all help preflight tools base apply unapply kernel kselftests boot shell menuconfig lint check \
-	model model-before model-nontemporal model-usercopy model-compare identity \
+	model model-before model-nontemporal model-usercopy model-colouring model-compare identity \
 	test test-full bench export branch clean distclean
 
 all: ## Tools, base kernel, push the series, build it with every option on, boot it once
@@ -67,6 +67,8 @@ model-nontemporal: kernel ## The published table of non-temporal writes again (r
 	@scripts/model.sh nontemporal
 model-usercopy: kernel ## The published table of user copies again (remove Documentation/results/usercopy/ first)
 	@scripts/model.sh usercopy
+model-colouring: $(if $(KERNEL),,kernel) ## The published table of colouring again (remove Documentation/results/colouring/ first; ONLY="off-* ...")
+	@scripts/model.sh colouring
 model-compare: ## Two results of it side by side: A= B=
 	@scripts/model.sh compare
 identity: apply ## With every option off, the gated patches change no instruction

@@ -3,12 +3,14 @@
 # The cache model (selftests/cachemodel), on the kernel in KERNEL= (an O= directory, default build/out/vm).
 #   model.sh build       builds the plugin, the guest's program and its modules into build/cachemodel
 #   model.sh run         builds, boots and counts: WORKLOAD=, SET="NAME=VALUE ...", GEOMETRY="l1d=48K:12 ...", RESULT= (its name),
-#                        BOUND=1 (again fully associative), APPEND="kernel parameters", RANGE="functions", TOP=, QEMU=,
+#                        ALSO="l2:2M:16 ..." (further caches), BOUND=1 (again fully associative), INSTRUCTIONS=1 (count
+#                        them, too), CPUID="NAME=VALUE,..." (over those of QEMU's -cpu), APPEND="kernel parameters", RANGE="functions", TOP=, QEMU=,
 #                        MEMORY=, TIME_LIMIT= (seconds of one boot)
 #   model.sh compare     A= and B=, two results side by side
 #   model.sh before      the tables of Documentation/results/before-*.rst (about 20 minutes on two cores)
 #   model.sh nontemporal that of Documentation/results/nontemporal.rst
 #   model.sh usercopy    that of Documentation/results/usercopy.rst
+#   model.sh colouring   that of Documentation/results/colouring.rst (ONLY="pattern ..." counts some of its boots, makes no table)
 . "$(dirname "$0")/lib.sh"
 set -f
 
@@ -35,7 +37,7 @@ tools() { [ -x "$VENV/bin/python" ] || die "no Python tools in $VENV: run make t
 
 run() {
 	local word told="make model"
-	for word in WORKLOAD SET GEOMETRY APPEND RANGE BOUND; do
+	for word in WORKLOAD SET GEOMETRY ALSO CPUID APPEND RANGE BOUND INSTRUCTIONS; do
 		[ -z "${!word:-}" ] || told+=" $word=$(printf '%q' "${!word}")"
 	done
 	[ -z "${KERNEL:-}" ] || told+=" KERNEL=${kernel##*/}"
@@ -47,12 +49,15 @@ read_options() {
 	local word
 	[ -n "${WORKLOAD:-}" ] || die "WORKLOAD= is not given; it can be $("${model[@]}" list --names)"
 	case ${BOUND:-0} in 0) ;; 1) options+=(--bound) ;; *) die "BOUND=$BOUND: 1 or 0 is wanted" ;; esac
+	case ${INSTRUCTIONS:-0} in 0) ;; 1) options+=(--instructions) ;; *) die "INSTRUCTIONS=$INSTRUCTIONS: 1 or 0 is wanted" ;; esac
 	for word in ${SET:-}; do options+=(--set "$word"); done
 	for word in ${GEOMETRY:-}; do options+=(--geometry "$word"); done
+	for word in ${ALSO:-}; do options+=(--also "$word"); done
 	for word in ${APPEND:-}; do options+=(--append "$word"); done
 	for word in ${RANGE:-}; do options+=(--range "$word"); done
 	[ -z "${RESULT:-}" ] || options+=(--name "$RESULT")
 	[ -z "${TOP:-}" ] || options+=(--top "$TOP")
+	[ -z "${CPUID:-}" ] || options+=("--cpuid=$CPUID")
 	[ -z "${QEMU:-}" ] || options+=(--qemu "$QEMU")
 	[ -z "${MEMORY:-}" ] || options+=(--memory "$MEMORY")
 	[ -z "${TIME_LIMIT:-}" ] || options+=(--time-limit "$TIME_LIMIT")
@@ -67,12 +72,15 @@ before() {
 	"$VENV/bin/python" "$before" tables
 }
 
-# published NAME OPTION: the tables of NAME, of a kernel that has OPTION
+# published NAME OPTION...: the tables of NAME, of a kernel that has all of OPTION; with ONLY= just some of the results
 published() {
-	local tables=$ROOT/selftests/cachemodel/$1.py
-	grep -qx "CONFIG_$2=y" "$kernel/.config" || die "$kernel has no CONFIG_$2"
-	"$VENV/bin/python" "$tables" count --kernel "$kernel" --built "$built" --results "$RESULTS/model"
-	"$VENV/bin/python" "$tables" tables
+	local option word only=() tables=$ROOT/selftests/cachemodel/$1.py
+	for option in "${@:2}"; do
+		grep -qx "CONFIG_$option=y" "$kernel/.config" || die "$kernel has no CONFIG_$option"
+	done
+	for word in ${ONLY:-}; do only+=("--only=$word"); done
+	"$VENV/bin/python" "$tables" count "${only[@]}" --kernel "$kernel" --built "$built" --results "$RESULTS/model"
+	[ -n "${ONLY:-}" ] || "$VENV/bin/python" "$tables" tables
 }
 
 options=()
@@ -86,5 +94,6 @@ compare)
 before)	take_lock model; build; before ;;
 nontemporal)	take_lock model; build; published nontemporal NONTEMPORAL_WRITE ;;
 usercopy)	take_lock model; build; published usercopy X86_USERCOPY_CONST ;;
-*)	die "usage: model.sh build|run|compare|before|nontemporal|usercopy" ;;
+colouring)	take_lock model; build; published colouring KSTACK_COLOUR TASK_STRUCT_COLOUR ;;
+*)	die "usage: model.sh build|run|compare|before|nontemporal|usercopy|colouring" ;;
 esac

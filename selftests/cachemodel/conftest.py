@@ -34,6 +34,10 @@ BOOTS = {
                   "--set", "warm=1"],
     "ring-perturbed": ["ring", "--set", "tasks=64", "--set", "rounds=20",
                        "--set", "perturb=5"],
+    # The first further cache is as the machine's own
+    "rings": ["rings", "--set", "tasks=4:16", "--set", "switches=200", "--also", "l2:1M:16", "--also", "l1d:48K:full"],
+    "rings-churned": ["rings", "--set", "tasks=4:16", "--set", "switches=200", "--set", "perturb=5",
+                      "--set", "churn=16"],
     "ioctl": ["ioctl", "--set", "calls=10"],
     "reads": ["reads", "--set", "calls=5", "--set", "thrash_kib=1024"],
     "writers-1": WRITERS,

@@ -34,12 +34,18 @@ def plugin_api(version: str) -> int:
 @dataclass
 class Emulator:
     """A qemu-system-x86_64. program: name or path; options: more of its own
-    (such as -L DIRECTORY); version: what it says of itself.
+    (such as -L DIRECTORY); version: what it says of itself; cpuid: what is put
+    over the words of -cpu, NAME=VALUE,...
     """
 
     program: str = "qemu-system-x86_64"
     options: list[str] = field(default_factory=list)
     version: str = ""
+    cpuid: str = ""
+
+    def cpu(self) -> str:
+        """Return the value of its option -cpu."""
+        return ",".join([CPU, *filter(None, [self.cpuid])])
 
     def check(self) -> int:
         """Return its plugin interface; raises EmulatorError."""
@@ -71,7 +77,7 @@ class Emulator:
             "-m", memory, "-smp", str(cpus),
             "-accel", "tcg,thread=single",
             "-icount", "shift=0,sleep=off", "-rtc", "base=2020-01-01,clock=vm",
-            "-cpu", CPU, "-seed", "42",
+            "-cpu", self.cpu(), "-seed", "42",
             "-serial", f"file:{console}", "-kernel", str(kernel),
             "-initrd", str(initramfs), "-append", " ".join([*APPEND, *append]),
             "-plugin", plugin]

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import tables
-from emulator import CPU, Emulator, EmulatorError, run
+from emulator import Emulator, EmulatorError, run
 from image import ImageError, make_initramfs
 from result import (ResultError, check_console, label_results, module_symbols)
 from symbols import SymbolError, Symbols
@@ -58,13 +58,15 @@ def pairs(words: list[str], known: dict[str, str], what: str) -> dict[str, str]:
 class Model:
     """The built parts and one kernel. built: directory of the plugins, the
     program and the modules; kernel: O= directory; memory: of the guest; limit:
-    seconds of one boot. Raises EmulatorError.
+    seconds of one boot; instructions: whether to count them whatever the
+    workload is. Raises EmulatorError.
     """
 
     def __init__(self, built: Path, kernel: Path, emulator: Emulator,
-                 memory: str, limit: float) -> None:
+                 memory: str, limit: float, instructions: bool) -> None:
         self.built, self.kernel = built.resolve(), kernel.resolve()
         self.emulator, self.memory, self.limit = emulator, memory, limit
+        self.instructions = instructions
         self.plugin = self.built / f"plugin-api{emulator.check()}.so"
         name = hashlib.sha256(str(self.kernel).encode()).hexdigest()[:12]
         self.modules = self.built / f"modules-{name}"
@@ -83,16 +85,15 @@ class Model:
                 "series": series.read_text().strip() if series.exists() else "unknown",
                 "image": hashlib.sha256(image.read_bytes()).hexdigest()[:16]}
 
-    def arguments(self, raw: Path, geometry: dict[str, str], workload: Workload,
+    def arguments(self, raw: Path, geometry: list[str], workload: Workload,
                   symbols: Symbols, ranges: list[str]) -> str:
-        """Return QEMU's -plugin option. raw: file for the counts; ranges:
-        functions that get labels. Raises SymbolError.
+        """Return QEMU's -plugin option. raw: file for the counts; geometry: words
+        of the plugin; ranges: functions that get labels. Raises SymbolError.
         """
-        words = [str(self.plugin), f"out={raw}",
-                 *(f"{name}={value}" for name, value in geometry.items())]
+        words = [str(self.plugin), f"out={raw}", *geometry]
         if workload.unit_symbol:
             words.append(f"exec=unit:{symbols.address(workload.unit_symbol):x}")
-        if workload.instructions:
+        if workload.instructions or self.instructions:
             words.append("exec=instructions:all")
         for label, function in enumerate(ranges, FIRST_RANGE):
             words.append(f"range={label}:{symbols.address(function):x}:"
@@ -100,11 +101,12 @@ class Model:
         return ",".join(word.replace(",", ",,") for word in words)
 
     def count(self, workload: Workload, name: str, words: dict[str, str],
-              geometry: dict[str, str], append: list[str], ranges: list[str],
+              geometry: list[str], append: list[str], ranges: list[str],
               raw: Path, console: Path) -> tuple[dict[str, Any], float]:
         """Boot once; return what the plugin wrote, named, and the seconds.
 
-        raw, console: files that stay. Raises one of FAILURES.
+        geometry: words of the plugin; raw, console: files that stay. Raises one
+        of FAILURES.
         """
         program = self.built / "init"
         symbols = Symbols(self.kernel / "System.map", program)
@@ -164,11 +166,12 @@ def run_workload(args: argparse.Namespace) -> int:
     args.results.mkdir(parents=True, exist_ok=True)
     base = args.results.resolve() / args.name
     model = Model(args.built, args.kernel,
-                  Emulator(args.qemu, args.qemu_options), args.memory,
-                  args.time_limit)
+                  Emulator(args.qemu, args.qemu_options, cpuid=args.cpuid), args.memory,
+                  args.time_limit, args.instructions)
 
     def count(suffix: str, changed: dict[str, str]) -> tuple[dict[str, Any], float]:
-        return model.count(workload, args.workload, words, {**geometry, **changed},
+        caches = [f"{name}={value}" for name, value in {**geometry, **changed}.items()]
+        return model.count(workload, args.workload, words, [*caches, *(f"also={cache}" for cache in args.also)],
                            args.append, args.range,
                            Path(f"{base}{suffix}.raw.json"),
                            Path(f"{base}{suffix}.console"))
@@ -178,7 +181,7 @@ def run_workload(args: argparse.Namespace) -> int:
         "geometry": counted["geometry"],
         "kernel": {**model.about_kernel(),
                    "append": "".join(f" {word}" for word in args.append)},
-        "qemu": model.emulator.version, "cpu": CPU, "memory": args.memory,
+        "qemu": model.emulator.version, "cpu": model.emulator.cpu(), "memory": args.memory,
         "command": args.told or shlex.join(sys.argv),
         "date": datetime.date.today().isoformat(), "seconds": round(seconds, 1),
         "accesses_per_second": round(sum(counted["all"][:3]) / seconds),
@@ -269,6 +272,10 @@ def arguments(argv: list[str] | None) -> argparse.Namespace:
     one.add_argument("--geometry", action="append", default=[],
                      metavar="l1d|l2|llc=SIZE:WAYS, policy=lru|fifo, nt=evict|keep",
                      help="of the caches; WAYS may be full")
+    one.add_argument("--also", action="append", default=[], metavar="l1d|l2:SIZE:WAYS",
+                     help="one more cache in the same boot, of one CPU; may be repeated, WAYS may be full")
+    one.add_argument("--instructions", action="store_true",
+                     help="count them, too, a repeated one each time")
     one.add_argument("--bound", action="store_true",
                      help="again with fully associative caches of these sizes")
     one.add_argument("--range", action="append", default=[], metavar="FUNCTION",
@@ -281,6 +288,8 @@ def arguments(argv: list[str] | None) -> argparse.Namespace:
     one.add_argument("--qemu", default="qemu-system-x86_64")
     one.add_argument("--qemu-options", type=shlex.split, default=[],
                      help="such as '-L directory'")
+    one.add_argument("--cpuid", default="", metavar="NAME=VALUE,...",
+                     help="what the guest's CPUID says, as QEMU's -cpu takes it")
     one.add_argument("--memory", default="1G", help="of the guest, 2G at most")
     one.add_argument("--time-limit", type=int, default=900, metavar="SECONDS",
                      help="of one boot (default: 900)")
@@ -305,6 +314,8 @@ def arguments(argv: list[str] | None) -> argparse.Namespace:
         size = re.fullmatch(r"(\d+)([MG])", args.memory)
         if not size or int(size[1]) << {"M": 0, "G": 10}[size[2]] > 2048:
             parser.error(f"--memory {args.memory}: up to 2G, as 512M or 1G")
+        if not re.fullmatch(r"([+-]?[\w.-]+(=[\w.-]+)?(,|$))*", args.cpuid):
+            parser.error(f"--cpuid {args.cpuid}: NAME=VALUE with commas between them")
         if len(args.range) > MAX_RANGES or len(set(args.range)) < len(args.range):
             parser.error(f"--range: {MAX_RANGES} functions at most, each once")
     return args

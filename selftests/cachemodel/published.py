@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import fnmatch
 import itertools
 import json
 import os
@@ -19,38 +20,55 @@ RESULTS = HERE.parents[1] / "Documentation/results"
 FUNCTIONS = 12
 
 
+Reduced = Callable[[str, dict[str, Any]], dict[str, Any]]
+
+
 class Published:
     """Results of some cells, in a directory below Documentation/results.
 
     cells: the options of model.py run by name; made_by: script that makes the
     tables; functions: kept even if they are not among the first; varying: what
-    need not be the same of the kernels, for cells that differ in it.
+    need not be the same of the kernels, for cells that differ in it; reduced:
+    what is kept of a cell's result before it is shortened, by its name.
     """
 
     def __init__(self, directory: Path, cells: dict[str, list[str]], made_by: str, functions: tuple[str, ...] = (),
-                 varying: tuple[str, ...] = ()) -> None:
+                 varying: tuple[str, ...] = (), reduced: Reduced | None = None) -> None:
         self.directory, self.cells, self.made_by, self.functions = directory, cells, made_by, functions
-        self.varying = varying
+        self.varying, self.reduced = varying, reduced
         self.prefix = made_by.removesuffix(".py")
 
-    def count(self, results: Path, options: list[str]) -> int:
+    def whole(self, name: str, result: dict[str, Any]) -> str:
+        """Return the text that is kept of a cell's result."""
+        if self.reduced:
+            return json.dumps(shorten(self.reduced(name, result), self.functions), separators=(",", ":")) + "\n"
+        return json.dumps(shorten(result, self.functions), indent=1) + "\n"
+
+    def count(self, results: Path, options: list[str], only: list[str]) -> int:
         """Boot for each cell whose result is not there; return the exit status.
 
-        results: for all that a run leaves; options: of model.py run.
+        results: for all that a run leaves; options: of model.py run; only:
+        patterns as of a shell of the cells' names, none for all. Raises
+        ValueError for a pattern that no cell has.
         """
+        for pattern in only:
+            if not fnmatch.filter(self.cells, pattern):
+                raise ValueError(f"no boot {pattern}; there are {' '.join(self.cells)}")
+        cells = {name: arguments for name, arguments in self.cells.items()
+                 if not only or any(fnmatch.fnmatchcase(name, pattern) for pattern in only)}
         self.directory.mkdir(parents=True, exist_ok=True)
         options = ["--results", str(results), *options]
         done_cells = itertools.count(1)
 
         def say(name: str, text: str) -> None:
-            print(f"{self.made_by}: {next(done_cells)}/{len(self.cells)} {name}: {text}", flush=True)
+            print(f"{self.made_by}: {next(done_cells)}/{len(cells)} {name}: {text}", flush=True)
 
         def one(name: str, arguments: list[str]) -> bool:
             if (self.directory / f"{name}.json").exists():
                 say(name, "is there, kept")
                 return True
             words = {name: [word.split("=", 1)[1] for word in arguments if word.startswith(f"--{name.lower()}=")]
-                     for name in ("SET", "APPEND")}
+                     for name in ("SET", "ALSO", "CPUID", "APPEND")}
             told = " ".join([f"make model WORKLOAD={arguments[0]}", *(["BOUND=1"] if "--bound" in arguments else []),
                              *(f'{name}="{" ".join(given)}"' for name, given in words.items() if given or name == "SET")])
             done = subprocess.run(
@@ -64,13 +82,13 @@ class Published:
                 return False
             result = json.loads((results / f"{self.prefix}-{name}.json").read_text())
             scratch = self.directory / f"{name}.tmp"
-            scratch.write_text(json.dumps(shorten(result, self.functions), indent=1) + "\n")
+            scratch.write_text(self.whole(name, result))
             scratch.replace(self.directory / f"{name}.json")
             say(name, f"{result['seconds']:.0f} s")
             return True
 
         with ThreadPoolExecutor(max_workers=min(2, os.cpu_count() or 1)) as pool:
-            return 0 if all(pool.map(lambda cell: one(*cell), self.cells.items())) else 1
+            return 0 if all(pool.map(lambda cell: one(*cell), cells.items())) else 1
 
     def kept(self, name: str) -> dict[str, Any]:
         """Return a kept result; raises OSError or ValueError."""
@@ -113,6 +131,11 @@ def spread(values: list[float]) -> str:
     return (f"{statistics.median(values):.1f} ({min(values):.1f}..{max(values):.1f})")
 
 
+def mean_spread(values: list[float]) -> str:
+    """Return mean (least..most) of some runs."""
+    return f"{statistics.mean(values):.1f} ({min(values):.1f}..{max(values):.1f})"
+
+
 def literal(text: str) -> str:
     """Return text as a literal block."""
     return "::\n\n" + "\n".join(f"   {line}".rstrip() for line in text.split("\n")) + "\n"
@@ -136,10 +159,12 @@ def main(doc: str, published: Published, pages: Callable[[], dict[Path, str]]) -
     parser = argparse.ArgumentParser(description=doc.split("\n", maxsplit=1)[0])
     parser.add_argument("what", choices=("count", "tables"))
     parser.add_argument("--results", type=Path, default=Path("build/results/model"))
+    parser.add_argument("--only", action="append", default=[], metavar="PATTERN",
+                        help="count these boots only; may be repeated")
     args, options = parser.parse_known_args()
     try:
         if args.what == "count":
-            return published.count(args.results, options)
+            return published.count(args.results, options, args.only)
         for path, text in pages().items():
             path.write_text(text, encoding="utf-8")
     except (OSError, ValueError) as error:

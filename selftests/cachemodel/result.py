@@ -71,11 +71,28 @@ def by_kind(kinds: dict[str, list[int]]) -> dict[str, dict[str, int]]:
             dict(zip(("lines", *LEVELS), numbers)) for kind, numbers in kinds.items()}
 
 
+def further_names(geometry: dict[str, Any]) -> list[str]:
+    """Return what the further caches are called, as the plugin was told."""
+    def size(number: int) -> str:
+        return f"{number >> 20}M" if number % (1 << 20) == 0 else f"{number >> 10}K"
+    return [f"{cache['level']}:{size(cache['size'])}:{cache['ways']}" for cache in geometry.get("further", [])]
+
+
+def by_further(kinds: dict[str, list[int]], names: list[str]) -> dict[str, dict[str, int]]:
+    """Return the misses of each further cache, by kind of data and in all."""
+    found = {}
+    for at, name in enumerate(names):
+        by = {KINDS.get(kind, f"kind {kind}"): numbers[at] for kind, numbers in kinds.items()}
+        found[name] = {"all": sum(by.values()), **by}
+    return found
+
+
 def label_result(name: str, raw: dict[str, Any], unit_symbol: bool,
-                 symbols: Symbols) -> dict[str, Any]:
+                 symbols: Symbols, further: list[str]) -> dict[str, Any]:
     """Return one label's result; raises ResultError if it was left begun.
 
-    raw: the plugin's; unit_symbol: see label_results().
+    raw: the plugin's; unit_symbol: see label_results(); further: the names of
+    the further caches.
     """
     if raw["unbalanced"] or raw["begun"] != raw["ended"]:
         raise ResultError(
@@ -84,6 +101,7 @@ def label_result(name: str, raw: dict[str, Any], unit_symbol: bool,
     units = raw["executed"].get("unit", 0) if unit_symbol else raw["units"]
     return {"units": units, "executed": raw["executed"],
             **counts(raw["counts"]), "kinds": by_kind(raw["kinds"]),
+            **({"further": by_further(raw["further"], further)} if further else {}),
             "functions": by_function(raw["sites"], symbols)}
 
 
@@ -99,6 +117,7 @@ def label_results(raw: dict[str, Any], lines: list[str], unit_symbol: bool,
     never = [name for number, name in names.items() if number not in raw["labels"]]
     if never or not raw["labels"]:
         raise ResultError(f"nothing was counted for {', '.join(never) or 'any label'}")
+    further = further_names(raw["geometry"])
     return {names.get(number, f"label {number}"):
-            label_result(names.get(number, number), label, unit_symbol, symbols)
+            label_result(names.get(number, number), label, unit_symbol, symbols, further)
             for number, label in raw["labels"].items()}

@@ -56,7 +56,7 @@ def unit_of(result: dict[str, Any], name: str) -> tuple[int, str]:
     workload's unit for its own label, nothing for others."""
     label, workload = result["labels"][name], WORKLOADS[result["workload"]]
     # The guest counts units of its own labels; an execution counts in every label
-    if label["units"] and (name == result["workload"] or not workload.unit_symbol):
+    if label["units"] and (name == result["workload"] or workload.labels or not workload.unit_symbol):
         return label["units"], f"per {workload.unit}"
     return 1, "in all"
 
@@ -93,7 +93,10 @@ def summary(result: dict[str, Any], name: str) -> str:
     instructions = "" if executed is None else (
         f"instructions {number(executed / units)}, accesses "
         f"{number((label['loads'] + label['stores']) / units)}, ")
-    return (f"{columns(rows)}\n{instructions}lines written to memory {number(label['writebacks'] / units)}, "
+    further = ", ".join(f"{cache} {number(found['all'] / units)}" for cache, found in label.get("further", {}).items())
+    if further:
+        further = f"misses of further caches: {further}\n"
+    return (f"{columns(rows)}\n{further}{instructions}lines written to memory {number(label['writebacks'] / units)}, "
             f"non-temporal stores {number(label['stores_nt'] / units)}")
 
 
@@ -174,8 +177,15 @@ def side_by_side(left: dict[str, Any], right: dict[str, Any],
                 label["kinds"].get(kind, {}).get(level, 0) / unit
                 for label, unit in zip(labels, units)])
                 for kind in sorted({*labels[0]["kinds"], *labels[1]["kinds"]})]
+        rows += [_row(f"{cache} misses", [label["further"][cache]["all"] / unit for label, unit in zip(labels, units)])
+                 for cache in labels[0].get("further", {}) if cache in labels[1].get("further", {})]
         rows.append(_row("lines written to memory", [
             label["writebacks"] / unit for label, unit in zip(labels, units)]))
+        rows.append(_row("accesses", [
+            (label["loads"] + label["stores"] + label["stores_nt"]) / unit for label, unit in zip(labels, units)]))
+        if all("instructions" in label["executed"] for label in labels):
+            rows.append(_row("instructions", [
+                label["executed"]["instructions"] / unit for label, unit in zip(labels, units)]))
         parts.append(columns(rows))
         if name == left["workload"]:
             parts.append(functions_side_by_side(labels, units, per, most))

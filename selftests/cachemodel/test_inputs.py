@@ -49,13 +49,34 @@ def test_bad_geometry(run_options: list[str], geometry: str, word: str) -> None:
              1, "cachemodel: ", word)
 
 
+@pytest.mark.parametrize("also, word", [
+    (["llc:8M:16"], "bad argument also=llc:8M:16"),
+    (["l2"], "bad argument also=l2"),
+    (["l2:8M:0"], "bad argument"),
+    (["l2:48K:8"], "wrong geometry of l2: size"),
+    (["l1d:48K:4096"], "wrong geometry of l1d: more ways than lines"),
+    (["l2:1M:16"] * 9, "bad argument"),
+])
+def test_bad_further_cache(run_options: list[str], also: list[str], word: str) -> None:
+    """A further cache is a geometry like others, at a level that can have one."""
+    options = [word for cache in also for word in ("--also", cache)]
+    one_line(["run", "ring", "--name", "bad", *options, *run_options], 1, "cachemodel: ", word)
+
+
+def test_further_cache_cpus(run_options: list[str]) -> None:
+    """A workload on several CPUs has none."""
+    one_line(["run", "writers", "--name", "bad", "--also", "l2:2M:16", *run_options], 1, "for one CPU only")
+
+
 @pytest.mark.parametrize("option, word", [
-    (["--set", "taks=4"], "known are tasks=64"),
+    (["--set", "taks=4"], "known are kind=pipe tasks=64"),
     (["--set", "tasks"], "known are"),
     (["--set", "tasks=4 init=/bin/sh"], "not a value"),
     (["--geometry", "l3=8M:16"], "known are l1d=48K:12"),
     (["--name", ".."], "letters, digits"),
     (["--memory", "4G"], "up to 2G"),
+    (["--cpuid", "vendor = x"], "NAME=VALUE with commas"),
+    (["--cpuid", "vendor=GenuineIntel;family=6"], "NAME=VALUE with commas"),
     (["--range", "schedule", "--range", "schedule"], "each once"),
     (["--no-such"], "unrecognized arguments"),
 ])
@@ -65,15 +86,19 @@ def test_bad_setting(run_options: list[str], option: list[str], word: str) -> No
 
 
 @pytest.mark.parametrize("given, word", [
-    ({}, "WORKLOAD= is not given; it can be bystander, calibrate, ioctl, reads, ring, syscalls, writers"),
-    ({"WORKLOAD": "rings"}, "invalid choice: 'rings'"),
+    ({}, "WORKLOAD= is not given; it can be bystander, calibrate, ioctl, reads, ring, rings, syscalls, "
+         "writers"),
+    ({"WORKLOAD": "circle"}, "invalid choice: 'circle'"),
     ({"WORKLOAD": "ring", "BOUND": "yes"}, "BOUND=yes: 1 or 0 is wanted"),
-    ({"WORKLOAD": "ring", "SET": "task=3"}, "--set task=3: known are tasks=64"),
+    ({"WORKLOAD": "ring", "INSTRUCTIONS": "2"}, "INSTRUCTIONS=2: 1 or 0 is wanted"),
+    ({"WORKLOAD": "ring", "CPUID": "?"}, "--cpuid ?: NAME=VALUE"),
+    ({"WORKLOAD": "ring", "SET": "task=3"}, "--set task=3: known are kind=pipe tasks=64"),
     ({"WORKLOAD": "ring", "KERNEL": "/nowhere"}, "no kernel in /nowhere"),
 ])
 def test_make_model_refuses(given: dict[str, str], word: str) -> None:
     """What `make model` is given is looked at before anything is built."""
-    names = ("WORKLOAD", "SET", "GEOMETRY", "BOUND", "RESULT", "KERNEL", "RANGE", "APPEND")
+    names = ("WORKLOAD", "SET", "GEOMETRY", "ALSO", "CPUID", "BOUND", "INSTRUCTIONS", "RESULT", "KERNEL", "RANGE",
+             "APPEND")
     environment = {name: value for name, value in os.environ.items() if name not in names}
     done = subprocess.run(
         [str(Path(os.environ["CF_ROOT"]) / "scripts/model.sh"), "run"],
@@ -87,6 +112,12 @@ def test_bad_guest_setting(run_options: list[str]) -> None:
     """A value out of its bounds is refused by the guest, with the bounds."""
     one_line(["run", "ring", "--name", "bad-guest", "--set", "tasks=1", *run_options],
              1, "tasks=1: a whole number of 2..4096 is wanted")
+    one_line(["run", "ring", "--name", "bad-guest", "--set", "kind=signals", *run_options],
+             1, "kind of ring signals: pipe, futex or threads is wanted")
+    one_line(["run", "ring", "--name", "bad-guest", "--set", "churn=257", *run_options],
+             1, "churn=257: a whole number of 0..256 is wanted")
+    one_line(["run", "rings", "--name", "bad-guest", "--set", "tasks=4:1", "--set", "kinds=futex", *run_options],
+             1, "tasks=1: whole numbers of 2..4096 with colons are wanted")
     one_line(["run", "writers", "--name", "bad-guest", "--set", "file_kib=524288",
               *run_options], 1, "4 writers of 512 MiB are more than half the memory")
 
@@ -210,8 +241,24 @@ def test_side_by_side(tmp_path: Path) -> None:
     rows = [line.split() for line in done.stdout.split("\n")]
     assert ["LLC", "misses", "4", "1", "0.250"] in rows
     assert ["copy", "4", "1", "0.250"] in rows
+    assert ["accesses", "100", "100", "1.000"] in rows
+    assert not any(row[:1] == ["instructions"] for row in rows)
     assert "nothing that was set" in done.stdout
     assert "Modelled, not timed" in done.stdout
+
+
+def test_side_by_side_all(tmp_path: Path) -> None:
+    """Instructions where both counted them, and further caches that both had."""
+    for name, more in (("before", 0), ("after", 10)):
+        result = a_result("ring", 40)
+        result["labels"]["ring"].update(executed={"instructions": 1000 + more}, further={
+            "l2:2M:16": {"all": 500, "other": 500}, f"l2:{name}": {"all": 1}})
+        (tmp_path / f"{name}.json").write_text(json.dumps(result))
+    done = model(["compare", "before", "after", "--results", str(tmp_path)])
+    rows = [line.split() for line in done.stdout.split("\n")]
+    assert ["instructions", "100", "101", "1.010"] in rows
+    assert ["l2:2M:16", "misses", "50", "50", "1.000"] in rows
+    assert "l2:before" not in done.stdout
 
 
 def test_cut_is_not_zero(tmp_path: Path) -> None:
@@ -231,12 +278,14 @@ def test_tables() -> None:
     result = a_result("ring", 40)
     result["fully_associative"] = {"ring": label(20)}
     result["left_out"] = {"io": 3, "beyond_2GiB": 4}
+    result["labels"]["ring"]["further"] = {"l2:2M:16": {"all": 25, "other": 25}}
     rows = [line.split() for line in tables.one(result).split("\n")]
     assert ["all", "10", "5", "4", "5"] in rows
     assert ["other", "10", "5", "4", "5"] in rows
     assert ["all,", "fully", "associative", "10", "5", "2"] in rows
     assert ["40", "100.00", "50", "100.00", "100", "100.00", "1000", "copy"] in rows
     assert "per context switch (10 counted)" in tables.one(result)
+    assert "misses of further caches: l2:2M:16 2.50\n" in tables.one(result)
 
 
 def test_tables_last_level() -> None:

@@ -173,6 +173,39 @@ def test_ring_switches(result_of: ResultOf) -> None:
     assert label["kinds"]["task_struct"]["lines"] > 8 * 64
 
 
+RINGS = [f"{kind}_{tasks}" for kind in ("pipe", "futex", "threads") for tasks in (4, 16)]
+
+
+def test_rings(result_of: ResultOf) -> None:
+    """One boot runs several rings, each with a label, its own tasks and switches."""
+    for boot in ("rings", "rings-churned"):
+        labels = result_of(boot)[0]["labels"]
+        assert list(labels) == RINGS
+        for name, label in labels.items():
+            tasks = int(name.split("_")[1])
+            assert 192 <= label["units"] < 600, name
+            assert label["kinds"]["kernel stack"]["lines"] > 8 * tasks, name
+            assert label["kinds"]["task_struct"]["lines"] > 8 * tasks, name
+            functions = {function["name"] for function in label["functions"]}
+            assert any("futex" in function for function in functions) != name.startswith("pipe"), name
+
+
+def test_rings_further(result_of: ResultOf) -> None:
+    """A further cache like the machine's own counts as that, in each ring and kind of data."""
+    for name, label in result_of("rings")[0]["labels"].items():
+        own, full = label["further"]["l2:1M:16"], label["further"]["l1d:48K:full"]
+        assert own == {"all": misses(label, "l2"), **{kind: found["l2"] for kind, found in label["kinds"].items()}}
+        assert full["all"] != misses(label, "l1d"), name
+
+
+def test_rings_churn(result_of: ResultOf) -> None:
+    """Tasks that come and go between those of a ring change where these are."""
+    plain, churned = (result_of(boot)[0]["labels"] for boot in ("rings", "rings-churned"))
+    for name in ("pipe_16", "futex_16", "threads_16"):
+        assert plain[name]["kinds"]["kernel stack"]["l1d"] != churned[name]["kinds"]["kernel stack"]["l1d"] or \
+            plain[name]["kinds"]["task_struct"]["l1d"] != churned[name]["kinds"]["task_struct"]["l1d"], name
+
+
 def test_nothing_else(result_of: ResultOf) -> None:
     """No console and no end of the boot is in a region."""
     for name in ("ring-1", "writers-1"):

@@ -18,7 +18,8 @@ class Workload:
     command line; cpus: of the guest; geometry: what differs from GEOMETRY;
     unit: what one unit of work is, counted by executions of unit_symbol or,
     where that is empty, by the guest itself; append: more kernel parameters;
-    instructions: whether to count them, which takes time.
+    instructions: whether to count them, which takes time; labels: whether each
+    of its labels has units, not just the one that is called as the workload.
     """
 
     about: str
@@ -30,6 +31,7 @@ class Workload:
     append: tuple[str, ...] = ()
     disk: bool = False
     instructions: bool = False
+    labels: bool = False
 
 
 WORKLOADS = {
@@ -50,9 +52,14 @@ WORKLOADS = {
         "system calls that read variables, as loads and as immediate values",
         {"calls": "20", "thrash_kib": "2048"}, "system call"),
     "ring": Workload(
-        "processes on one CPU pass a token on through pipes",
-        {"tasks": "64", "rounds": "50", "warm": "5", "perturb": "0"},
+        "tasks on one CPU pass a token on, through pipes or by futexes",
+        {"kind": "pipe", "tasks": "64", "rounds": "50", "warm": "5", "perturb": "0", "churn": "0"},
         "context switch", "__switch_to_asm"),
+    "rings": Workload(
+        "rings of several kinds and sizes one after the other, a label each",
+        {"kinds": "pipe:futex:threads", "tasks": "4:8:12:16:32:64:128:256:512", "switches": "2000", "warm": "4",
+         "perturb": "0", "churn": "0"},
+        "context switch", "__switch_to_asm", labels=True),
     "syscalls": Workload(
         "system calls of everyday programs",
         {"reps": "20", "thrash_kib": "2048"}, "system call"),

@@ -34,6 +34,14 @@ void settle(void);
 /* Word perturb=: so many processes with a pipe each come, and half of them go */
 void perturb_memory(void);
 
+/*
+ * Word churn=: so many short-lived tasks sleep at a time, from churn_begin() to
+ * churn_end(); at each churn() a random number of them end and others come
+ */
+void churn_begin(void);
+void churn(void);
+void churn_end(void);
+
 /* Word thrash_kib=: the size of a buffer that thrash() writes, 0 for none */
 void thrash_setup(void);
 void thrash(void);
@@ -58,6 +66,7 @@ void calibrate(void) __attribute__((noreturn));
 void ioctls(void) __attribute__((noreturn));
 void reads(void) __attribute__((noreturn));
 void ring(void) __attribute__((noreturn));
+void rings(void) __attribute__((noreturn));
 void syscalls(void) __attribute__((noreturn));
 void writers(void) __attribute__((noreturn));
 

@@ -33,6 +33,7 @@ static const struct {
 	{ "ioctl", ioctls },
 	{ "reads", reads },
 	{ "ring", ring },
+	{ "rings", rings },
 	{ "syscalls", syscalls },
 	{ "writers", writers },
 };
