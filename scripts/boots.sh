@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 # The boots of make test: configs/boots names each with its kernel, its kernel command line and its jobs.
+# As many at a time as there are processors (JOBS=), four at most; those that the word "alone" is with, one by one, first.
+# What a boot prints is shown when it ends.
 . "$(dirname "$0")/lib.sh"
 
 # add_kselftests [TARGET]: to the options, every target of configs/kselftests with its environment, or TARGET alone
@@ -16,6 +18,7 @@ add_kselftests() {
 # read_boot LINE: sets the name, the kernel and the options of boot.py that a line of configs/boots stands for
 read_boot() {
 	local append what word limit=600
+	alone=
 	IFS='|' read -r name kernel append what <<< "$1"
 	name=${name//[[:space:]]/} kernel=${kernel//[[:space:]]/}
 	if [ -z "$name" ] || [ -z "$kernel" ] || [[ ! $what =~ [^[:space:]] ]]; then
@@ -30,20 +33,42 @@ read_boot() {
 		kselftest=?*) add_kselftests "${word#*=}" ;;
 		cpus=?*)      options+=(--cpus "${word#*=}") ;;
 		limit=?*)     limit=${word#*=} ;;
+		alone)        alone=yes ;;
+		allow=?*)     options+=(--allow "${word#*=}") ;;
 		*)            die "configs/boots: $name: unknown job $word" ;;
 		esac
 	done
 	options+=(--time-limit "$limit")
 }
 
+# run_boot: boots what read_boot has read
+run_boot() {
+	"$ROOT/scripts/boot.sh" "$name" "$kernel" "${options[@]}" </dev/null
+}
+
 code=0
 options=()
+side=${JOBS:-$(nproc)}
+[ "$side" -le 4 ] || side=4
 mapfile -t lines < <(grep -Ev '^[[:space:]]*(#|$)' "$ROOT/configs/boots")
 [ ${#lines[@]} -gt 0 ] || die "configs/boots names no boot"
 # A bad line is told before the first boot
 for line in "${lines[@]}"; do read_boot "$line"; done
+
 for line in "${lines[@]}"; do
 	read_boot "$line"
-	"$ROOT/scripts/boot.sh" "$name" "$kernel" "${options[@]}" </dev/null || code=1
+	[ -z "$alone" ] || run_boot || code=1
 done
+
+shown=$(mktemp -d)
+trap 'rm -rf "$shown"' EXIT
+trap 'kill $(jobs -rp) 2>/dev/null; exit 130' INT TERM
+for line in "${lines[@]}"; do
+	read_boot "$line"
+	[ -z "$alone" ] || continue
+	while [ "$(jobs -rp | wc -l)" -ge "$side" ]; do wait -n || true; done
+	{ run_boot > "$shown/$name" 2>&1 || touch "$shown/.failed"; cat "$shown/$name"; } &
+done
+wait
+[ ! -e "$shown/.failed" ] || code=1
 exit "$code"

@@ -14,7 +14,8 @@ To add a job, give one more --job; they run in the order given:
   cmd=COMMAND:PART         any command of the host's root file system that
                            prints KTAP (version line, plan, results)
 The root file system is the host's: read-only, or with an overlay that is lost.
-Allowed splats and taints are in allow.txt, skipped tests in skip.txt, ids that
+Allowed splats and taints are in allow.txt, those of some boots only in
+allow-NAME.txt, skipped tests in skip.txt, ids that
 differ from what KUnit and kselftest call a test in ids.txt.
 
 Files written: RESULTS/vm-NAME/{console.log,jobs.log,guest.sh,command.txt} and
@@ -73,6 +74,9 @@ def arguments(argv: list[str] | None) -> argparse.Namespace:
                              "unsafe with QEMU 7.2)")
     parser.add_argument("--append", action="append", default=[],
                         help="kernel parameters, may be repeated")
+    parser.add_argument("--allow", action="append", default=[],
+                        metavar="NAME",
+                        help="allow-NAME.txt holds as well, may be repeated")
     parser.add_argument("--qemu-opt", action="append", default=[],
                         help="options for QEMU, may be repeated; write "
                              "--qemu-opt='-cpu max,-smap'")
@@ -176,7 +180,9 @@ def main(argv: list[str] | None = None) -> int:
     """Boot once; return the exit status."""
     args = arguments(argv)
     try:
-        allow, skip = read_allow(HERE / "allow.txt"), read_skip(HERE / "skip.txt")
+        allow = read_allow(HERE / "allow.txt", *(
+            HERE / f"allow-{name}.txt" for name in args.allow))
+        skip = read_skip(HERE / "skip.txt")
         ids = read_ids(HERE / "ids.txt")
         jobs = [parse_job(text) for text in args.job]
         parser = load_parser(args.tree.resolve())

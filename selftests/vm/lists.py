@@ -76,10 +76,11 @@ def _rows(path: Path, fields: int) -> list[tuple[str, list[str]]]:
     return rows
 
 
-def read_allow(path: Path) -> Allow:
-    """Return the allow-list in a file; raises ListError, OSError."""
+def read_allow(*paths: Path) -> Allow:
+    """Return the allow-list in files; raises ListError, OSError."""
     allow = Allow()
-    for place, (kind, pattern, reason) in _rows(path, 3):
+    rows = [row for path in paths for row in _rows(path, 3)]
+    for place, (kind, pattern, reason) in rows:
         if kind not in ("splat", "taint"):
             raise ListError(f"{place}: unknown kind {kind}")
         try:

@@ -51,7 +51,8 @@ class Small:
 
 
 @pytest.fixture
-def small(tmp_path: Path) -> Small:
+def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Small:
+    monkeypatch.setenv("JOBS", "1")
     return Small(tmp_path)
 
 
@@ -59,17 +60,17 @@ def test_boots_lines(small: Small) -> None:
     where = f"--kselftest-dir {small.vm}/kselftest"
     assert small.boots(
         "plain | vm |  | kunit", "a|debug|x=1 y|kselftests limit=9",
-        "b | vm | | kunit kselftest=x86/a cpus=4 ") == (0, [
+        "b | vm | | kunit kselftest=x86/a cpus=4 allow=c ") == (0, [
             "plain vm --job kunit --time-limit 600",
             "a debug --append x=1 --append y --job kselftest=x86/a:one "
             f"--env A=1 --job kselftest=b:two --job kselftest=c {where} "
             "--time-limit 9",
             f"b vm --job kunit --job kselftest=x86/a:one --env A=1 {where} "
-            "--cpus 4 --time-limit 600"])
+            "--cpus 4 --allow c --time-limit 600"])
 
 
 def test_boots_of_this_repository(small: Small) -> None:
-    """boot.py knows each job of each of them."""
+    """boot.py knows each job and each list of each of them."""
     root = Path(os.environ["CF_ROOT"])
     lines = (root / "configs/boots").read_text().splitlines()
     code, printed = small.boots(*lines, targets=(root / "configs/kselftests").read_text())
@@ -77,6 +78,30 @@ def test_boots_of_this_repository(small: Small) -> None:
     for line in printed:
         for job in re.findall(r"--job (\S+)", line):
             parse_job(job)
+        for name in re.findall(r"--allow (\S+)", line):
+            assert (root / f"selftests/vm/allow-{name}.txt").is_file()
+
+
+def test_boots_side_by_side(small: Small, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two at a time, those alone first; one failure fails all, and what a boot prints is in one piece."""
+    log = small.root / "log"
+    meet = f"echo $1 >> {log}; for i in $(seq 100); do [ $(wc -l < {log}) -ge 3 ] && break; sleep 0.1; done"
+    boot = f"#!/bin/sh\necho $1 begins\n[ $1 = alone ] && echo alone >> {log} || {{ {meet}; }}\necho $1 ends\n[ $1 != a ]\n"
+    small.write("configs/boots", "a | vm | | kunit\nb | vm | | kunit\nalone | vm | | kunit alone\n")
+    small.write("scripts/boot.sh", boot)
+    monkeypatch.setenv("JOBS", "2")
+    code, printed = small.run("boots.sh")
+    assert code == 1 and printed[:2] == ["alone begins", "alone ends"]
+    assert log.read_text().split()[0] == "alone"
+    rest = ["a begins", "a ends"], ["b begins", "b ends"]
+    assert printed[2:] in (rest[0] + rest[1], rest[1] + rest[0])
+    # With one at a time the second begins when the first has ended
+    monkeypatch.setenv("JOBS", "1")
+    log.unlink()
+    small.write("scripts/boot.sh", f"#!/bin/sh\necho $1 in >> {log}\nsleep 0.2\necho $1 out >> {log}\n")
+    code, _ = small.run("boots.sh")
+    assert code == 0 and log.read_text().split("\n")[:-1] == [
+        f"{name} {way}" for name in ("alone", "a", "b") for way in ("in", "out")]
 
 
 @pytest.mark.parametrize("line, error", [

@@ -103,6 +103,24 @@ def test_taint_is_named_unless_allowed() -> None:
     assert bad_taint(1 << 30, Allow()) == ["bit 30"]
 
 
+REFUSED = """\
+[    9.1] usercopy: Kernel memory overwrite attempt detected to SLUB object 'task_struct' (offset 64, size 64)!
+[    9.2] ------------[ cut here ]------------
+[    9.3] kernel BUG at mm/usercopy.c:102!
+[    9.4] Oops: invalid opcode: 0000 [#1] SMP
+[    9.5] CPU: 1 UID: 0 PID: 99 Comm: test_colours Tainted: G                 N 7.3.4 #1"""
+
+
+def test_refused_user_copies_are_allowed_where_it_is_said() -> None:
+    usual = HERE / "allow.txt"
+    allow = read_allow(usual, HERE / "allow-usercopy_refused.txt")
+    assert find_splats(REFUSED.splitlines(), allow) == []
+    assert bad_taint(1 << 18 | 1 << 7, allow) == []
+    assert len(find_splats(REFUSED.splitlines(), read_allow(usual))) == 3
+    for name in ("usercopy", "bug", "oops", "gp"):
+        assert find_splats(SPLATS[name].splitlines(), allow)
+
+
 @pytest.mark.parametrize("line", [
     "taint | 18", "taint | 18 | ", "splat | foo|bar", "taint | x | reason",
     "splat | ( | reason", "other | 1 | reason"])
@@ -145,6 +163,7 @@ def test_bad_id_line_is_refused(tmp_path: Path, line: str) -> None:
 
 
 def test_lists_of_the_repository_are_well_formed() -> None:
-    read_allow(HERE / "allow.txt")
+    for path in HERE.glob("allow*.txt"):
+        read_allow(path)
     read_ids(HERE / "ids.txt")
     assert isinstance(read_skip(HERE / "skip.txt"), Skip)
