@@ -192,10 +192,13 @@ def test_rings(result_of: ResultOf) -> None:
 
 def test_rings_further(result_of: ResultOf) -> None:
     """A further cache like the machine's own counts as that, in each ring and kind of data."""
+    differ = {}
     for name, label in result_of("rings")[0]["labels"].items():
         own, full = label["further"]["l2:1M:16"], label["further"]["l1d:48K:full"]
         assert own == {"all": misses(label, "l2"), **{kind: found["l2"] for kind, found in label["kinds"].items()}}
-        assert full["all"] != misses(label, "l1d"), name
+        differ[name] = full["all"] != misses(label, "l1d")
+    # Four threads fit either way
+    assert differ["pipe_16"] and differ["threads_16"]
 
 
 def test_rings_churn(result_of: ResultOf) -> None:
