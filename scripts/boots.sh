@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
-# The boots of make test: configs/boots names each with its kernel, its kernel command line and its jobs.
+# boots.sh [FILE]: the boots of make test. FILE, by default configs/boots, names each with its kernel, its kernel command
+# line and its jobs.
 # As many at a time as there are processors (JOBS=), four at most; those that the word "alone" is with, one by one, first.
 # What a boot prints is shown when it ends.
 . "$(dirname "$0")/lib.sh"
@@ -11,7 +12,7 @@ add_kselftests() {
 	mapfile -t found < <(awk -v want="${1:-}" '!/^#/ && NF && (want == "" || $1 == want) {
 		print "--job"; print "kselftest=" $1 ($2 == "" ? "" : ":" $2)
 		for (i = 3; i <= NF; i++) {print "--env"; print $i}}' "$ROOT/configs/kselftests")
-	[ ${#found[@]} -gt 0 ] || die "configs/boots: $name: no target ${1:-at all} in configs/kselftests"
+	[ ${#found[@]} -gt 0 ] || die "$list: $name: no target ${1:-at all} in configs/kselftests"
 	options+=("${found[@]}" --kselftest-dir "$BUILD/out/vm/kselftest")
 }
 
@@ -22,7 +23,7 @@ read_boot() {
 	IFS='|' read -r name kernel append what <<< "$1"
 	name=${name//[[:space:]]/} kernel=${kernel//[[:space:]]/}
 	if [ -z "$name" ] || [ -z "$kernel" ] || [[ ! $what =~ [^[:space:]] ]]; then
-		die "configs/boots: name | kernel | command line | jobs expected: $1"
+		die "$list: name | kernel | command line | jobs expected: $1"
 	fi
 	options=()
 	for word in $append; do options+=(--append "$word"); done
@@ -35,7 +36,10 @@ read_boot() {
 		limit=?*)     limit=${word#*=} ;;
 		alone)        alone=yes ;;
 		allow=?*)     options+=(--allow "${word#*=}") ;;
-		*)            die "configs/boots: $name: unknown job $word" ;;
+		env=?*=*)     options+=(--env "${word#*=}") ;;
+		memory=?*)    options+=(--memory "${word#*=}") ;;
+		timeout=?*)   options+=(--kselftest-timeout "${word#*=}") ;;
+		*)            die "$list: $name: unknown job $word" ;;
 		esac
 	done
 	options+=(--time-limit "$limit")
@@ -50,8 +54,10 @@ code=0
 options=()
 side=${JOBS:-$(nproc)}
 [ "$side" -le 4 ] || side=4
-mapfile -t lines < <(grep -Ev '^[[:space:]]*(#|$)' "$ROOT/configs/boots")
-[ ${#lines[@]} -gt 0 ] || die "configs/boots names no boot"
+list=${1:-configs/boots}
+[ -f "$ROOT/$list" ] || die "no list of boots $list"
+mapfile -t lines < <(grep -Ev '^[[:space:]]*(#|$)' "$ROOT/$list")
+[ ${#lines[@]} -gt 0 ] || die "$list names no boot"
 # A bad line is told before the first boot
 for line in "${lines[@]}"; do read_boot "$line"; done
 

@@ -48,10 +48,18 @@ run boots scripts/boots.sh
 run model_build scripts/model.sh build
 run model scripts/pytest.sh model -m "not static" selftests/cachemodel
 run user scripts/pytest.sh user -m "not full" selftests/usercopy
+run colour scripts/pytest.sh colour -m "not full" selftests/colour
 run imv scripts/pytest.sh imv -m "not full and not bench" selftests/imv
 run runner scripts/pytest.sh runner selftests/vm selftests/identity
 run queue scripts/pytest.sh queue -m "not static and not robust" selftests/queue
 run robust scripts/pytest.sh robust -m robust selftests/queue
 run identity scripts/result.sh identity/off_means_off "nothing to compare" scripts/identity.sh
-[ "$mode" != full ] || run full scripts/pytest.sh full -m full selftests
+if [ "$mode" = full ]; then
+	plugins=$(gcc -print-file-name=plugin)/include/plugin-version.h
+	erase=()
+	[ ! -e "$plugins" ] || ! command -v g++ >/dev/null || erase=(kstack_erase)
+	run kernel_kasan scripts/kernel.sh kasan vm all-on kasan "${erase[@]}"
+	run boots_full scripts/boots.sh configs/boots-full
+	run full scripts/pytest.sh full -m full selftests
+fi
 finish

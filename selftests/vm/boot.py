@@ -63,6 +63,9 @@ def arguments(argv: list[str] | None) -> argparse.Namespace:
                         help="may be repeated, see below")
     parser.add_argument("--kselftest-dir", type=Path,
                         help="where kselftests were installed")
+    parser.add_argument("--kselftest-timeout", type=int, default=0,
+                        metavar="SECONDS", help="limit of one program of a "
+                        "target (default: the target's own)")
     parser.add_argument("--env", action="append", default=[],
                         metavar="NAME=VALUE",
                         help="environment of the jobs, may be repeated")
@@ -94,10 +97,11 @@ def arguments(argv: list[str] | None) -> argparse.Namespace:
     return args
 
 
-def commands(jobs: list[Job], directory: Path | None, skip: Skip
+def commands(jobs: list[Job], directory: Path | None, skip: Skip, seconds: int
              ) -> tuple[dict[int, str], list[Result]]:
     """Return the guest's commands by job number, and results of programs that
-    are not started. Raises JobError.
+    are not started. seconds: limit of a kselftest program, 0 for the target's
+    own. Raises JobError.
     """
     todo: dict[int, str] = {}
     skipped: list[Result] = []
@@ -114,7 +118,8 @@ def commands(jobs: list[Job], directory: Path | None, skip: Skip
                     leave_out.append(program)
                     skipped.append(
                         Result(f"{job.part}/{program}", "skip", reason))
-            todo[number] = kselftest_command(directory, job.what, leave_out)
+            todo[number] = kselftest_command(directory, job.what, leave_out,
+                                             seconds)
     return todo, skipped
 
 
@@ -187,7 +192,8 @@ def main(argv: list[str] | None = None) -> int:
         jobs = [parse_job(text) for text in args.job]
         parser = load_parser(args.tree.resolve())
         tests = args.kselftest_dir and args.kselftest_dir.resolve()
-        todo, results = commands(jobs, tests, skip)
+        todo, results = commands(jobs, tests, skip,
+                                 args.kselftest_timeout)
     except (ListError, JobError, OSError) as error:
         print(f"boot.py: {error}", file=sys.stderr)
         return 2

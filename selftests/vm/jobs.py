@@ -70,9 +70,14 @@ def kselftest_programs(directory: Path, target: str) -> list[str]:
 
 
 def kselftest_command(directory: Path, target: str,
-                      leave_out: list[str]) -> str:
-    """Return the shell command that runs a target but for some programs."""
+                      leave_out: list[str], seconds: int = 0) -> str:
+    """Return the shell command that runs a target but for some programs.
+
+    seconds: limit of one program, 0 for the target's own.
+    """
     words = ["./run_kselftest.sh", "-c", target]
+    if seconds:
+        words += ["-o", str(seconds)]
     for program in leave_out:
         words += ["-S", f"{target}:{program}"]
     return f"cd {shlex.quote(str(directory))} && {shlex.join(words)}"

@@ -79,7 +79,7 @@ def _diagnostics(log: list[str]) -> str:
     """Return the last diagnostics of a test as one line."""
     lines = [re.sub(r"\s+", " ", line.strip().lstrip("# ")) for line in log]
     lines = [line for line in lines
-             if line and not re.match(r"(Totals:|timeout set to)", line)]
+             if line and not re.match(r"(Totals:|timeout set to|overriding timeout)", line)]
     return "; ".join(lines[-5:])[-REASON_MAX:]
 
 
