@@ -17,7 +17,7 @@ $(foreach v,CACHE PIN QUEUE KDIR GROUP FORCE LINUX_TARBALL LINUX_SHA256 KERNEL_M
 stage = scripts/stage.sh
 
 .PHONY: all help preflight tools base apply unapply kernel kselftests boot shell menuconfig lint check \
-	model model-before model-nontemporal model-usercopy model-colouring model-compare identity \
+	model model-before model-nontemporal model-usercopy model-colouring model-compare text identity \
 	test test-full bench export branch clean distclean
 
 all: ## Tools, base kernel, push the series, build it with every option on, boot it once
@@ -65,17 +65,20 @@ model-before: apply ## The published tables of the cache model again, options of
 	+@KERNEL="$(BUILD)/out/off" scripts/model.sh before
 model-nontemporal: kernel ## The published table of non-temporal writes again (remove Documentation/results/nontemporal/ first)
 	@scripts/model.sh nontemporal
-model-usercopy: kernel ## The published table of user copies again (remove Documentation/results/usercopy/ first)
-	@scripts/model.sh usercopy
+model-usercopy: apply ## The published table of user copies again, of a kernel with vgem (remove Documentation/results/usercopy/ first)
+	+@scripts/kernel.sh vgem vm all-on vgem
+	@KERNEL="$(BUILD)/out/vgem" scripts/model.sh usercopy
 model-colouring: $(if $(KERNEL),,kernel) ## The published table of colouring again (remove Documentation/results/colouring/ first; ONLY="off-* ...")
 	@scripts/model.sh colouring
+text: apply ## What each option of user copies costs of text on an x86_64 defconfig (half an hour); to Documentation/results/text-usercopy.txt
+	+@scripts/text.sh
 model-compare: ## Two results of it side by side: A= B=
 	@scripts/model.sh compare
 identity: apply ## With every option off, the gated patches change no instruction
 	+@scripts/identity.sh
 test: ## Everything that must hold; closes with 'N passed, N failed, N skipped'
 	+@scripts/test.sh
-test-full: ## The same and what takes too long for it: KUnit on UML and i386 and by clang, builds for arm64 and i386
+test-full: ## The same and what takes too long for it: KASAN, KMSAN and clang, KUnit on UML and i386, builds for arm64 and i386
 	+@scripts/test.sh full
 bench: apply ## Time it in user space on this CPU, when the machine does nothing else; tables in Documentation/results (ROUNDS=)
 	@scripts/bench.sh

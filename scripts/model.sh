@@ -93,7 +93,7 @@ compare)
 	exec "${model[@]}" compare "$A" "$B" --results "$RESULTS/model" ${TOP:+--top "$TOP"} ;;
 before)	take_lock model; build; before ;;
 nontemporal)	take_lock model; build; published nontemporal NONTEMPORAL_WRITE ;;
-usercopy)	take_lock model; build; published usercopy X86_USERCOPY_CONST ;;
+usercopy)	take_lock model; build; published usercopy X86_USERCOPY_VARIANTS X86_USERCOPY_CONST DRM_VGEM ;;
 colouring)	take_lock model; build; published colouring KSTACK_COLOUR TASK_STRUCT_COLOUR ;;
 *)	die "usage: model.sh build|run|compare|before|nontemporal|usercopy|colouring" ;;
 esac

@@ -6,7 +6,7 @@
                                 model.py run); cells that are there are kept
   usercopy.py tables            makes Documentation/results/usercopy.rst
 
-The kernel has the series' options on. Results are kept in
+The kernel has the series' options and the driver vgem. Results are kept in
 Documentation/results/usercopy/*.json.
 
 Exit status: 0 done, 1 a boot failed, 2 usage, 130 interrupted.
@@ -34,6 +34,8 @@ IOCTLS = {
     "sized": "the same, sizes of _IOC_SIZE()",
     "set_winsize": "TIOCSWINSZ (8 bytes in), constant",
     "get_winsize": "TIOCGWINSZ (8 bytes out), constant",
+    "gem_flink": "DRM_IOCTL_GEM_FLINK of vgem (8 bytes in and out), sized",
+    "get_cap": "DRM_IOCTL_GET_CAP of vgem (16 bytes in and out), sized",
 }
 
 

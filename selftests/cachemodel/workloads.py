@@ -46,7 +46,7 @@ WORKLOADS = {
         geometry={"l1d": "32K:8", "l2": "256K:8", "llc": "1M:16"},
         append=("maxcpus=1",)),
     "ioctl": Workload(
-        "ioctls that copy 8 bytes in and 8 bytes out, twice, and two of a terminal",
+        "ioctls that copy 8 bytes in and 8 bytes out, twice, two of a terminal, two of vgem",
         {"calls": "100"}, "ioctl", instructions=True),
     "reads": Workload(
         "system calls that read variables, as loads and as immediate values",
