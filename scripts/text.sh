@@ -11,9 +11,7 @@ OPTIONS=(X86_USERCOPY_VARIANTS X86_USERCOPY_CONST)
 COPIES=' U (_copy_from_user|_copy_to_user|rep_movs_alternative)$'
 ALSO=(arch/x86/kernel/cpu/common.o)
 ADDED=(arch/x86/lib/copy_user_variants_64.o arch/x86/lib/usercopy_variant.o)
-# Instructions; and what is read where an exception is handled, or once at boot
 TEXT='^\.(text|noinstr|sched|cpuidle|init\.text|exit\.text|entry)'
-TABLES='^(__ex_table|\.altinst|\.altinstr)'
 
 # run NAME COMMAND...: into build/out/NAME.log
 run() {
@@ -63,11 +61,12 @@ done; } | sort -u)
 		added=()
 		[ "$option" != X86_USERCOPY_VARIANTS ] || added=("${ADDED[@]}")
 		build "$name" "$option" "${objects[@]}" "${added[@]}"
-		(cd "$off" && ld -r -o "$BUILD/out/$name-off.o" "${objects[@]}")
-		(cd "$BUILD/out/$name" && ld -r -o "$BUILD/out/$name-on.o" "${objects[@]}" "${added[@]}")
+		(cd "$off" && ld -r -z noexecstack -o "$BUILD/out/$name-off.o" "${objects[@]}")
+		(cd "$BUILD/out/$name" && ld -r -z noexecstack -o "$BUILD/out/$name-on.o" "${objects[@]}" "${added[@]}")
 		printf '\n%s=y, of %d objects\n' "$option" "$((${#objects[@]} + ${#added[@]}))"
 		change "$name" "$TEXT" "instructions"
-		change "$name" "$TABLES" "exception table and alternatives"
+		change "$name" '^__ex_table' "exception table"
+		change "$name" '^\.altinst' "alternatives, freed after boot"
 		echo "bloat-o-meter -t:"
 		"$TREE/scripts/bloat-o-meter" -t "$BUILD/out/$name-off.o" "$BUILD/out/$name-on.o" |
 			awk '/^add|^Function/ || (n && n < 9) {print "  " $0} /^Function/ || n {n++}'
