@@ -12,6 +12,7 @@ import json
 import math
 import re
 import sys
+import time
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -39,10 +40,11 @@ def read_parts(parts: Path) -> list[dict]:
     return list(merged.values())
 
 
-def read_stages(file: Path) -> list[tuple[str, float]]:
-    """(stage, minutes) of this run, as scripts/stage.sh noted them."""
-    pairs = [line.split() for line in file.read_text().splitlines() if not line.startswith("#")]
-    return [(name, int(seconds) / 60) for name, seconds in pairs]
+def read_stages(file: Path) -> tuple[list[tuple[str, float]], float]:
+    """(stage, minutes) of this run, as scripts/stage.sh noted them, and the minutes since it began: stages may overlap."""
+    head, *lines = file.read_text().splitlines()
+    pairs = [line.split() for line in lines]
+    return [(name, int(seconds) / 60) for name, seconds in pairs], (time.time() - int(head.split()[-1])) / 60
 
 
 def failed_stages(tests: list[dict], names: list[str]) -> list[dict]:
@@ -77,13 +79,12 @@ def main() -> int:
     args = parser.parse_args()
     try:
         tests = read_parts(args.results / "parts")
-        stages = read_stages(args.results / "stages")
+        stages, total = read_stages(args.results / "stages")
         limit = float(args.limits.read_text().splitlines()[-1]) if args.limits else math.inf
     except (OSError, ValueError, AttributeError, IndexError) as error:
         print(f"report.py: error: unreadable results: {error}", file=sys.stderr)
         return 2
     tests += failed_stages(tests, args.failed_stage)
-    total = sum(minutes for _, minutes in stages)
     if total > limit:
         tests.append({"id": "stage/time", "status": "fail", "seconds": total * 60,
                       "reason": f"the run took {total:.0f} minutes, the limit is {limit:.0f}"})

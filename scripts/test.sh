@@ -20,6 +20,23 @@ run() {
 	"$stage" run "$name" "$@" </dev/null || failed+=("$name")
 }
 
+# beside NAME COMMAND...: a stage that runs beside the next ones, with the processor time that they leave
+beside() {
+	beside_name=$1
+	setsid nice -n 19 "$stage" run "$@" </dev/null > "$RESULTS/$1.out" 2>&1 &
+	beside_pid=$!
+}
+
+# joined: the stage that runs beside others has ended
+joined() {
+	local code=0
+	wait "$beside_pid" || code=$?
+	beside_pid=
+	printf '\n== %s\n' "$beside_name"
+	cat "$RESULTS/$beside_name.out"
+	[ "$code" = 0 ] || failed+=("$beside_name")
+}
+
 must() {
 	local before=${#failed[@]}
 	run "$@"
@@ -33,7 +50,8 @@ finish() {
 		"${failed[@]/#/--failed-stage=}"
 }
 
-trap 'warn "interrupted; make test begins again, builds continue"; exit 130' INT TERM
+beside_pid=
+trap 'warn "interrupted; make test begins again, builds continue"; [ -z "$beside_pid" ] || kill -- "-$beside_pid"; exit 130' INT TERM
 rm -rf "$RESULTS/parts" "$RESULTS/tests.json" "$RESULTS/junit.xml"
 "$stage" start test
 must preflight scripts/preflight.sh
@@ -44,7 +62,10 @@ run lint scripts/lint.sh
 must kernel scripts/kernel.sh vm vm all-on
 run kernel_debug scripts/kernel.sh debug vm all-on debug
 must kselftests scripts/kselftests.sh
+# The boots that run alone leave a processor
+beside identity scripts/result.sh identity/off_means_off "nothing to compare" scripts/identity.sh
 run boots scripts/boots.sh
+joined
 run model_build scripts/model.sh build
 run model scripts/pytest.sh model -m "not static" selftests/cachemodel
 run user scripts/pytest.sh user -m "not full" selftests/usercopy
@@ -53,7 +74,6 @@ run imv scripts/pytest.sh imv -m "not full and not bench" selftests/imv
 run runner scripts/pytest.sh runner selftests/vm selftests/identity
 run queue scripts/pytest.sh queue -m "not static and not robust" selftests/queue
 run robust scripts/pytest.sh robust -m robust selftests/queue
-run identity scripts/result.sh identity/off_means_off "nothing to compare" scripts/identity.sh
 if [ "$mode" = full ]; then
 	plugins=$(gcc -print-file-name=plugin)/include/plugin-version.h
 	erase=()
