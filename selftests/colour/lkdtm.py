@@ -10,15 +10,15 @@ BOOT = Path(__file__).resolve().parents[1] / "vm/boot.py"
 DIRECT = "/sys/kernel/debug/provoke-crash/DIRECT"
 
 
-def provoke(name: str, command: str, parameters: str, kernel: Path, seconds: int = 300) -> str:
+def provoke(name: str, command: str, parameters: str, kernel: Path) -> str:
     """Boot a kernel, run a command of the shell that writes to $DIRECT, and return the console log.
 
-    seconds: limit of the boot. What the boot is found to be is not looked at: it may end in a panic.
+    What the boot is found to be is not looked at: it may end in a panic.
     """
     results = Path(os.environ["CF_RESULTS"]) / "lkdtm"
     done = subprocess.run(
         [sys.executable, str(BOOT), f"--kernel={kernel}", f"--tree={os.environ['CF_TREE']}", f"--results={results}",
-         f"--name={name}", f"--time-limit={seconds}", *(f"--append={word}" for word in parameters.split()),
+         f"--name={name}", "--time-limit=300", *(f"--append={word}" for word in parameters.split()),
          f"--job=cmd=DIRECT={DIRECT}; echo lkdtm: begins >/dev/kmsg; {command}:lkdtm"],
         env={**os.environ, "KVM": "0"}, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     console = results / f"vm-{name}" / "console.log"
