@@ -9,7 +9,7 @@
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tree.sh
 . "$ROOT/scripts/tree.sh"
-# shellcheck source=../configs/base
+# shellcheck source=../configs/kernel.pin
 . "$PIN"
 
 GROUP=${GROUP:-}

@@ -4,17 +4,19 @@
 #   KDIR=dir                a tree that the user names (used in place, never unpacked over)
 #   LINUX_TARBALL=file      a tarball or Debian package that the user names (LINUX_SHA256= when it is not the pinned one)
 #   the cache               $XDG_CACHE_HOME/cache-footprint
-#   Debian's linux-source   by apt, from the machine's own configured Debian mirror
-#   kernel.org              KERNEL_MIRROR= names another place (file:// too); refused without a checksum
-# An interrupted run leaves nothing that the next one would take for whole.
+#   the pin's sources       configs/kernel.pin: Debian packages by apt, from the machine's own configured mirror (DEBIAN_MIRROR=
+#                           names another), and kernel.org (KERNEL_MIRROR= names another place, file:// too)
+#   a newer release         of the same VERSION.PATCHLEVEL from that mirror, if the series applies to it
+# What the pin names is compared with its recorded SHA-256 sum. An interrupted run leaves nothing that the next one would
+# take for whole.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/debian.sh"
-# shellcheck source=../configs/base
+# shellcheck source=../configs/kernel.pin
 . "$PIN"
 KERNEL_MIRROR=${KERNEL_MIRROR:-https://cdn.kernel.org/pub/linux/kernel}
-kernelorg_sha256=${LINUX_SHA256:-$kernelorg_sha256}
 STAMP=$BUILD/linux.base
 work=
+newer=	# the version of a newer release that takes the pinned one's place
 
 # Ctrl-C during a download or the unpacking: one line, and the half-made directory goes.
 # What a download has so far stays in the cache, for the next run to go on with.
@@ -30,90 +32,149 @@ check_version() {
 		die "$1 holds Linux $found, the series is for ${version%.*} (FORCE=1 to use it all the same)"
 }
 
-# verified FILE SUM...: whether FILE has one of the sums
-verified() {
-	local file=$1 have sum
-	shift
-	have=$(sha256 "$file")
-	for sum; do [ "$have" = "$sum" ] && return; done
-	return 1
-}
+# pinned_sums: every sum that the pin records, and LINUX_SHA256=
+pinned_sums() { printf '%s\n' "${sources[@]##* }" "${LINUX_SHA256:-}" | grep -v '^-\?$' || true; }
+
+# verified FILE [SUM]: whether FILE has this sum, or any pinned one
+verified() { grep -qxF "$(sha256 "$1")" <<< "${2:-$(pinned_sums)}"; }
 
 named_tarball() {
 	local file=$LINUX_TARBALL
 	[ -f "$file" ] || die "LINUX_TARBALL=$file: no such file"
-	verified "$file" "$debian_deb_sha256" "$debian_tarball_sha256" "$kernelorg_sha256" || [ "${FORCE:-0}" = 1 ] ||
+	case $file in
+	*.deb) inner_tarball "$file" ;;
+	*)     tarball=$file ;;
+	esac
+	verified "$tarball" || [ "${FORCE:-0}" = 1 ] ||
 		die "LINUX_TARBALL=$file does not have a pinned SHA-256 sum: truncated, altered or another version (LINUX_SHA256= names its sum)"
-	tarball=$file
 }
 
+# inner_tarball DEB: sets tarball, the source tarball inside a linux-source package, taken out into the cache
+inner_tarball() {
+	local name
+	name=$(dpkg-deb --fsys-tarfile "$1" 2>/dev/null | tar -t 2>/dev/null | grep -m 1 -E '^\./usr/src/linux-source-[0-9.]+\.tar\.xz$') ||
+		die "could not take the tarball out of $1: truncated, or no linux-source package"
+	tarball=$CACHE/${name##*/}
+	dpkg-deb --fsys-tarfile "$1" | tar -xO "$name" > "$tarball.part" || die "could not take the tarball out of $1"
+	mv "$tarball.part" "$tarball"
+}
+
+# sum_of SOURCE: the recorded sum of a source, or LINUX_SHA256= where the pin has none; empty if there is neither
+sum_of() { local sum=${1##* }; [ "$sum" != - ] || sum=${LINUX_SHA256:-}; echo "$sum"; }
+
 cached_tarball() {
-	local file
-	for file in "$CACHE/$debian_tarball:$debian_tarball_sha256" "$CACHE/${kernelorg_path##*/}:$kernelorg_sha256"; do
-		tarball=${file%:*}
-		if [ -z "${file##*:}" ] || [ ! -f "$tarball" ]; then continue; fi
-		verified "$tarball" "${file##*:}" && return
+	local source name sum
+	for source in "${sources[@]}"; do
+		name=${source% *}
+		tarball=$CACHE/${name##*[ /]}
+		sum=$(sum_of "$source")
+		if [ -z "$sum" ] || [ ! -f "$tarball" ]; then continue; fi
+		verified "$tarball" "$sum" && return
+		# A newer release has the same name in Debian
+		[ "$(cat "$tarball.newer" 2>/dev/null)" != "$(sha256 "$tarball")" ] || continue
 		warn "the cached ${tarball##*/} does not have its pinned SHA-256 sum (truncated or altered): fetching it again"
 		rm -f "$tarball"
 	done
 	return 1
 }
 
-# The Debian package, by apt
-debian_tarball() {
-	local apt apt_options have
-	[ -n "$debian_package" ] || return 1
-	debian_suite_ready "$debian_suite" || return 1
-	have=$(debian_has "$debian_package")
-	case " $have " in
-	*" $debian_version "*) ;;
-	*) warn "the mirror no longer has $debian_package $debian_version (it has: ${have:-none}); LINUX_TARBALL= can name a copy"; return 1 ;;
-	esac
-	say "downloading $debian_package $debian_version by apt"
-	debian_download "$debian_package=$debian_version" || return 1
-	local deb=("$apt/$debian_package"_*.deb)
-	verified "${deb[0]}" "$debian_deb_sha256" ||
-		{ rm -f "${deb[@]}"; die "$debian_package $debian_version came with another SHA-256 sum than the pinned one"; }
-	tarball=$CACHE/$debian_tarball
-	tarball_of_deb "${deb[0]}" > "$tarball.part" || die "could not take the tarball out of ${deb[0]}"
-	mv "$tarball.part" "$tarball"
-	rm -f "${deb[@]}"
+# from_sources: the first of the pin's sources that has the tarball
+from_sources() {
+	local source words
+	for source in "${sources[@]}"; do
+		read -ra words <<< "$source"
+		"from_${words[0]}" "${words[@]:1}" && return
+	done
+	return 1
 }
 
-# tarball_of_deb DEB: the source tarball inside a linux-source package, on standard output
-tarball_of_deb() { dpkg-deb --fsys-tarfile "$1" | tar -xO "./usr/src/$debian_tarball"; }
+# from_deb SUITE PACKAGE VERSION TARBALL SUM
+from_deb() {
+	local apt apt_options have
+	debian_suite_ready "$1" || return 1
+	have=$(debian_has "$2")
+	case " $have " in
+	*" $3 "*) ;;
+	*) warn "$1 of the mirror has no $2 $3 (it has: ${have:-none})"; return 1 ;;
+	esac
+	say "downloading $2 $3 by apt"
+	debian_download "$2=$3" || return 1
+	inner_tarball "$(echo "$apt/$2"_*.deb)"
+	rm -f "$apt/$2"_*.deb
+	fetched "$5"
+}
 
-# kernel.org's tarball. Tested against a local directory only (KERNEL_MIRROR=file://...).
-kernelorg_tarball() {
-	local part
-	[ -n "$kernelorg_sha256" ] || { warn "kernel.org's tarball is not taken without a checksum: set LINUX_SHA256="; return 1; }
-	tarball=$CACHE/${kernelorg_path##*/}
+# from_orig SUITE PACKAGE TARBALL SUM
+from_orig() {
+	local apt apt_options
+	debian_suite_ready "$1" || return 1
+	debian_orig "$2" "$3" || { warn "$1 of the mirror has no $3"; return 1; }
+	tarball=$CACHE/$3
+	mv "$apt/$3" "$tarball"
+	fetched "$4"
+}
+
+# from_url PATH SUM. Tested against a local directory only (KERNEL_MIRROR=file://...).
+from_url() {
+	local part sum=$2
+	[ "$sum" != - ] || sum=${LINUX_SHA256:-}
+	[ -n "$sum" ] || { warn "kernel.org's tarball is not taken without a checksum: set LINUX_SHA256="; return 1; }
+	tarball=$CACHE/${1##*/}
 	part=$tarball.part
-	say "downloading $KERNEL_MIRROR/$kernelorg_path"
-	curl --fail --location --continue-at - --show-error --silent --output "$part" "$KERNEL_MIRROR/$kernelorg_path" ||
+	say "downloading $KERNEL_MIRROR/$1"
+	curl --fail --location --continue-at - --show-error --silent --output "$part" "$KERNEL_MIRROR/$1" ||
 		{ warn "the download failed"; return 1; }
-	verified "$part" "$kernelorg_sha256" ||
-		{ rm -f "$part"; die "${tarball##*/} came with another SHA-256 sum than the pinned one; it was removed"; }
 	mv "$part" "$tarball"
+	fetched "$sum"
+}
+
+# fetched SUM: the tarball that has just come has this sum; another one is removed, and that is an error
+fetched() {
+	verified "$tarball" "$1" && return
+	rm -f "$tarball"
+	die "${tarball##*/} came with another SHA-256 sum than the pinned one; it was removed"
+}
+
+# newer_tarball: the latest release of the same VERSION.PATCHLEVEL that the mirror has. unpack() rehearses the push on it.
+newer_tarball() {
+	local suite apt apt_options latest
+	for suite in "${newer_suites[@]}"; do
+		debian_suite_ready "$suite" || continue
+		read -r latest _ <<< "$(debian_has "$newer_package")"
+		case $latest in
+		"${version%.*}".*) ;;
+		*) continue ;;
+		esac
+		warn "no source has Linux $version any more: trying $newer_package $latest of $suite"
+		debian_download "$newer_package=$latest" || continue
+		inner_tarball "$(echo "$apt/$newer_package"_*.deb)"
+		rm -f "$apt/$newer_package"_*.deb
+		sha256 "$tarball" > "$tarball.newer"
+		newer=$latest
+		return
+	done
+	return 1
+}
+
+# rehearse TREE: whether the series applies to the tree, which is as it was afterwards
+rehearse() {
+	(unset GROUP; BUILD=$work KDIR=$1 "$ROOT/scripts/apply.sh" && BUILD=$work KDIR=$1 "$ROOT/scripts/unapply.sh") > "$work/rehearsal.log" 2>&1 ||
+		die "Linux $newer is all that the mirror has, and the series does not apply to it: $(grep -m 1 error: "$work/rehearsal.log"). LINUX_TARBALL=file names Linux $version"
 }
 
 unpack() {
-	local source
 	need_space "$BUILD" "${NEED_TREE_MIB:-2500}" "the kernel tree"
 	rm -rf "$BUILD"/.unpack.*
 	work=$(mktemp -d "$BUILD/.unpack.XXXXXX")
 	say "unpacking ${tarball##*/} to $BUILD/linux"
-	case $tarball in
-	*.deb) tarball_of_deb "$tarball" > "$work/source.tar.xz" || die "could not take the tarball out of $tarball"
-	       source=$work/source.tar.xz ;;
-	*)     source=$tarball ;;
-	esac
 	mkdir "$work/tree"
-	tar -xf "$source" -C "$work/tree" --strip-components=1 --checkpoint=30000 --checkpoint-action=echo='  %{}T' 2> >(grep -v '^$' | sed 's/^tar: //' >&2) ||
+	tar -xf "$tarball" -C "$work/tree" --strip-components=1 --checkpoint=30000 --checkpoint-action=echo='  %{}T' 2> >(grep -v '^$' | sed 's/^tar: //' >&2) ||
 		die "could not unpack $tarball: a truncated file, or no space left in $BUILD"
 	check_version "$work/tree"
+	[ -z "$newer" ] || rehearse "$work/tree"
 	mv -T "$work/tree" "$BUILD/linux"
-	{ kernel_version "$BUILD/linux"; sha256 "$tarball"; } > "$STAMP"
+	{ kernel_version "$BUILD/linux"; sha256 "$tarball"; echo "$newer"; } > "$STAMP"
+	[ -z "$newer" ] || warn "the base is $newer_package $newer, not the pinned Linux $version: results name it"
 	rm -rf "$work"
 	work=
 }
@@ -132,17 +193,19 @@ if [ -d "$BUILD/linux" ]; then
 		named_tarball
 		[ "$(sha256 "$tarball")" = "$sum" ] || die "$BUILD/linux comes from another tarball than $LINUX_TARBALL: make distclean first"
 	fi
-	case " $debian_tarball_sha256 $debian_deb_sha256 $kernelorg_sha256 ${LINUX_SHA256:-} " in
-	*" $sum "*) ;;
-	*) [ "${FORCE:-0}" = 1 ] || die "$BUILD/linux is not the base that configs/base pins now: make distclean first (FORCE=1 keeps it)" ;;
-	esac
+	newer=$(sed -n 3p "$STAMP")
+	if [ -n "$newer" ]; then
+		warn "the base is $newer_package $newer, not the pinned Linux $version: results name it"
+	elif ! pinned_sums | grep -qxF "$sum" && [ "${FORCE:-0}" != 1 ]; then
+		die "$BUILD/linux is not the base that configs/kernel.pin pins now: make distclean first (FORCE=1 keeps it)"
+	fi
 	exit 0
 fi
 if [ -n "${LINUX_TARBALL:-}" ]; then
 	named_tarball
 else
 	need_space "$CACHE" "${NEED_CACHE_MIB:-700}" "the download"
-	cached_tarball || debian_tarball || kernelorg_tarball ||
+	cached_tarball || from_sources || newer_tarball ||
 		die "no base kernel $version to be had: no network? LINUX_TARBALL=file or KDIR=tree names one"
 fi
 unpack

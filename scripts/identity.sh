@@ -14,7 +14,7 @@
 CF_ROOT=${CF_ROOT:-$(cd "$(dirname "$0")/.." && pwd)}
 BUILD=${CF_BUILD:-${BUILD:-$CF_ROOT/build}}
 QUEUE=${QUEUE:-$CF_ROOT/patches}
-PIN=${PIN:-$CF_ROOT/configs/base}
+PIN=${PIN:-$CF_ROOT/configs/kernel.pin}
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 

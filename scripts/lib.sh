@@ -8,7 +8,7 @@ BUILD=${BUILD:-$ROOT/build}
 BUILD=$(realpath -ms -- "$BUILD")
 CACHE=$(realpath -ms -- "${CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/cache-footprint}")
 TREE=$(realpath -ms -- "${KDIR:-$BUILD/linux}")
-PIN=${PIN:-$ROOT/configs/base}
+PIN=${PIN:-$ROOT/configs/kernel.pin}
 RESULTS=$BUILD/results
 VENV=$BUILD/venv
 # The user's own quilt settings are for the user's own queue

@@ -1,9 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
-# Sees to the tools: distribution packages (configs/packages) and the pinned Python ones (configs/requirements.txt).
-# Prints what is missing and its size first; installs it when root on a Debian-like system.
-# INSTALL=0 never installs: prints the command and stops.
+# tools.sh [SECTION...]: installs the distribution packages of these sections of configs/packages (default: test) and the
+# pinned Python tools of configs/requirements.txt. It first prints what is missing and its size; it installs as root on a
+# Debian-like system. INSTALL=0 never installs: it prints the command and stops.
 . "$(dirname "$0")/lib.sh"
+
+LIST=$ROOT/configs/packages
+sections=("$@")
+[ $# -gt 0 ] || sections=(test)
 
 # is_there KIND ARGUMENT: the probe of one line of configs/packages
 is_there() {
@@ -15,12 +19,17 @@ is_there() {
 	esac
 }
 
+# missing_packages SECTION: the packages of the section whose probe fails
 missing_packages() {
-	local package kind argument
+	local package kind argument section=''
 	while read -r package kind argument; do
-		case $package in ''|'#'*) continue ;; esac
-		is_there "$kind" "$argument" || echo "$package"
-	done < "$ROOT/configs/packages"
+		case $package in
+		''|'#'*) continue ;;
+		'['*']') section=${package:1:-1}; continue ;;
+		esac
+		[ "$section" = "$1" ] || continue
+		is_there "$kind" "$argument" || echo "${package/@GCC@/$(gcc -dumpversion | cut -d. -f1)}"
+	done < "$LIST"
 }
 
 install_packages() {
@@ -51,8 +60,11 @@ python_tools() {
 }
 
 mkdir -p "$BUILD"
-mapfile -t missing < <(missing_packages)
-[ ${#missing[@]} = 0 ] || install_packages "${missing[@]}"
-mapfile -t missing < <(missing_packages)
-[ ${#missing[@]} = 0 ] || die "still missing after the installation: ${missing[*]}"
-python_tools
+for section in "${sections[@]}"; do
+	grep -q "^\[$section\]" "$LIST" || die "configs/packages has no section [$section]"
+	mapfile -t missing < <(missing_packages "$section")
+	[ ${#missing[@]} = 0 ] || install_packages "${missing[@]}"
+	mapfile -t missing < <(missing_packages "$section")
+	[ ${#missing[@]} = 0 ] || die "still missing after the installation: ${missing[*]}"
+done
+case " ${sections[*]} " in *" test "*) python_tools ;; esac

@@ -28,12 +28,10 @@ def make_tarball(tree: Path, tarball: Path) -> Path:
     return tarball
 
 
-def make_pin(file: Path, tarball: Path, version: str = "7.3.4") -> Path:
-    """A configs/base whose only source is kernel.org's layout with `tarball`; no Debian package."""
-    digest = hashlib.sha256(tarball.read_bytes()).hexdigest()
-    file.write_text(f"version={version}\ndebian_suite=none\ndebian_package=\ndebian_version=\ndebian_deb_sha256=\n"
-                    f"debian_tarball=none.tar.xz\ndebian_tarball_sha256=none\n"
-                    f"kernelorg_path=v7.x/{tarball.name}\nkernelorg_sha256={digest}\n")
+def make_pin(file: Path, tarball: Path, version: str = "7.3.4", recorded: bool = True) -> Path:
+    """A kernel.pin whose only source is kernel.org's layout with `tarball`, with or without its sum; no newer release."""
+    digest = hashlib.sha256(tarball.read_bytes()).hexdigest() if recorded else "-"
+    file.write_text(f'version={version}\nsources=("url v7.x/{tarball.name} {digest}")\nnewer_suites=()\nnewer_package=none\n')
     return file
 
 

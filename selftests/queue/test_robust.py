@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Bad input and interruptions: each gives one clear line and a non-zero exit, nothing half-made, and a second run ends well."""
 
+import hashlib
 import os
 import shutil
 import signal
@@ -173,9 +174,78 @@ def test_robust_tarball_altered(mini: dict) -> None:
 
 
 def test_robust_tarball_without_checksum(mini: dict) -> None:
-    mini["pin"].write_text(mini["pin"].read_text().split("kernelorg_sha256")[0] + "kernelorg_sha256=\n")
+    minikernel.make_pin(mini["pin"], mini["tarball"], recorded=False)
     code, _, err = run("base.sh", mini["work"], PIN=mini["pin"], KERNEL_MIRROR=mini["mirror"].as_uri())
     assert code == 1 and "not taken without a checksum" in err
+
+
+def debian_mirror(where: Path, tarball: Path, version: str, package: str = "linux-source-7.3") -> str:
+    """A Debian mirror below `where` whose suite "later" has one linux-source package; returns what DEBIAN_MIRROR= takes."""
+    root, pool = where / "package", where / "debian/pool"
+    (root / "usr/src").mkdir(parents=True)
+    (root / "DEBIAN").mkdir()
+    pool.mkdir(parents=True)
+    shutil.copy(tarball, root / f"usr/src/{package}.tar.xz")
+    control = f"Package: {package}\nVersion: {version}\nArchitecture: all\nMaintainer: A Person <person@example.org>\n"
+    (root / "DEBIAN/control").write_text(f"{control}Description: sources\n")
+    deb = pool / f"{package}_{version}_all.deb"
+    subprocess.run(["dpkg-deb", "--build", "--root-owner-group", root, deb], check=True, capture_output=True)
+    for index in ("binary-amd64/Packages", "source/Sources"):
+        (where / "debian/dists/later/main" / index).parent.mkdir(parents=True)
+        (where / "debian/dists/later/main" / index).write_text("")
+    digest = hashlib.sha256(deb.read_bytes()).hexdigest()
+    lists = where / "debian/dists/later"
+    (lists / "main/binary-amd64/Packages").write_text(
+        f"{control}Filename: pool/{deb.name}\nSize: {deb.stat().st_size}\nSHA256: {digest}\nDescription: sources\n")
+    sums = [f" {hashlib.sha256(file.read_bytes()).hexdigest()} {file.stat().st_size} {file.relative_to(lists)}"
+            for file in sorted(lists.rglob("*s")) if file.is_file()]
+    (lists / "Release").write_text("Suite: later\nComponents: main\nArchitectures: amd64\nSHA256:\n" + "\n".join(sums) + "\n")
+    return f"[trusted=yes] file:{where / 'debian'}"
+
+
+@pytest.fixture
+def later(mini: dict) -> dict:
+    """`mini` with a mirror that no longer has the pinned release: a tarball of 7.3.9, a pin whose own source is gone."""
+    if not shutil.which("apt-get"):
+        pytest.skip("no apt here")
+    tree = minikernel.make_tree(mini["work"] / "linux-7.3.9", version="7.3.9")
+    tarball = minikernel.make_tarball(tree, mini["work"] / "linux-7.3.9.tar.xz")
+    pin = mini["pin"].read_text().replace('sources=(', 'sources=("deb later linux-source-7.3 7.3.4-1 linux-source-7.3.tar.xz 0" ')
+    mini["pin"].write_text(pin.replace("newer_suites=()", "newer_suites=(later)").replace("=none", "=linux-source-7.3"))
+    return mini | {"tarball": tarball, "variables": {
+        "PIN": mini["pin"], "QUEUE": mini["queue"], "KERNEL_MIRROR": (mini["work"] / "nothing").as_uri(),
+        "DEBIAN_MIRROR": debian_mirror(mini["work"] / "mirror", tarball, "7.3.9-1")}}
+
+
+def test_robust_base_newer(later: dict) -> None:
+    """A newer release takes the place of the pinned one when no source has that, with a warning each time."""
+    code, _, err = run("base.sh", later["work"], **later["variables"])
+    tree = later["work"] / "build/linux"
+    assert code == 0 and "no linux-source-7.3 7.3.4-1 (it has: 7.3.9-1)" in err and "7.3.9-1, not the pinned Linux 7.3.4" in err, err
+    assert Fingerprint.of(tree) == Fingerprint.of(minikernel.make_tree(later["work"] / "same", version="7.3.9"))
+    code, _, err = run("base.sh", later["work"], **later["variables"])
+    assert code == 0 and "7.3.9-1, not the pinned Linux 7.3.4" in err, err
+    must_pass(run("apply.sh", later["work"], **later["variables"]))
+
+
+def test_robust_base_newer_does_not_fit(later: dict) -> None:
+    """A newer release that the series does not apply to is refused, and nothing is unpacked."""
+    variables = later["variables"] | {"QUEUE": minikernel.make_queue(later["work"] / "broken", 9, broken=6)}
+    must_fail(run("base.sh", later["work"], **variables), "7.3.9-1", "does not apply", "lib-change-file-6.patch")
+    assert not (later["work"] / "build/linux").exists() and not list((later["work"] / "build").glob(".unpack.*"))
+
+
+def test_robust_base_deb(later: dict) -> None:
+    """The pin's Debian package gives the tarball; one with another sum is an error."""
+    digest = hashlib.sha256(later["tarball"].read_bytes()).hexdigest()
+    pin = later["pin"].read_text()
+    later["pin"].write_text(pin.replace("7.3.4-1 linux-source-7.3.tar.xz 0", f"7.3.9-1 linux-source-7.3.tar.xz {digest}"))
+    code, out, err = run("base.sh", later["work"], **later["variables"])
+    assert code == 0 and "not the pinned" not in err, f"{out}{err}"
+    shutil.rmtree(later["work"] / "build")
+    shutil.rmtree(later["work"] / "cache")
+    later["pin"].write_text(pin.replace("7.3.4-1 linux-source-7.3.tar.xz 0", f"7.3.9-1 linux-source-7.3.tar.xz {'0' * 64}"))
+    must_fail(run("base.sh", later["work"], **later["variables"]), "another SHA-256 sum")
 
 
 def test_robust_other_version(mini: dict) -> None:
