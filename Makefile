@@ -5,20 +5,20 @@ SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 
 override BUILD := $(or $(BUILD),$(CURDIR)/build)
-export BUILD CACHE PIN QUEUE KDIR GROUP FORCE LINUX_TARBALL LINUX_SHA256 KERNEL_MIRROR INSTALL KVM JOBS LLVM HOSTCC KBUILD_BUILD_TIMESTAMP
+export BUILD CACHE PIN QUEUE KDIR GROUP FORCE LINUX_TARBALL LINUX_SHA256 KERNEL_MIRROR DEBIAN_MIRROR INSTALL KVM JOBS LLVM HOSTCC KBUILD_BUILD_TIMESTAMP
 export WORKLOAD SET GEOMETRY ALSO CPUID BOUND INSTRUCTIONS RESULT KERNEL APPEND RANGE TOP QEMU MEMORY TIME_LIMIT ONLY A B
 ifneq ($(origin CC),default)
 export CC
 endif
 # An empty value means not given
-$(foreach v,CACHE PIN QUEUE KDIR GROUP FORCE LINUX_TARBALL LINUX_SHA256 KERNEL_MIRROR INSTALL KVM JOBS LLVM HOSTCC KBUILD_BUILD_TIMESTAMP,\
+$(foreach v,CACHE PIN QUEUE KDIR GROUP FORCE LINUX_TARBALL LINUX_SHA256 KERNEL_MIRROR DEBIAN_MIRROR INSTALL KVM JOBS LLVM HOSTCC KBUILD_BUILD_TIMESTAMP,\
 	$(if $($(v)),,$(eval unexport $(v))))
 
 stage = scripts/stage.sh
 
 .PHONY: all help preflight tools base apply unapply kernel kselftests boot shell menuconfig lint check \
 	model model-before model-nontemporal model-usercopy model-colouring model-compare text identity \
-	test test-full bench export branch clean distclean
+	test test-full test-bare bench export branch clean distclean
 
 all: ## Tools, base kernel, push the series, build it with every option on, boot it once
 	@$(stage) start make
@@ -80,6 +80,8 @@ test: ## Everything that must hold; closes with 'N passed, N failed, N skipped'
 	+@scripts/test.sh
 test-full: ## The same and what takes too long for it: KASAN, KMSAN and clang, KUnit on UML and i386, builds for arm64 and i386
 	+@scripts/test.sh full
+test-bare: ## make and make test in a bare Debian root, a clone, nothing cached (as root; 80 minutes); to Documentation/results.rst
+	@scripts/bare.sh test
 bench: apply ## Time it in user space on this CPU, when the machine does nothing else; tables in Documentation/results (ROUNDS=)
 	@scripts/bench.sh
 export: ## Copy the patches into another queue: DIR=debian/patches/cache-footprint [GROUP=]

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Everything that must hold, stage after stage; a failing stage does not stop the later ones, except that nothing can be
 # tested without a tree and the plain kernel. The results of all stages go to build/results/tests.json and junit.xml.
-# test.sh full: with the stage that is too long for every run, and without a limit of minutes.
+# test.sh full: with the stage that is too long for every run.
 . "$(dirname "$0")/lib.sh"
 cd "$ROOT"
 
@@ -10,8 +10,6 @@ stage=scripts/stage.sh
 declare -a failed=()
 mode=${1:-}
 case $mode in "" | full) ;; *) die "usage: test.sh [full]" ;; esac
-limits=(--limits configs/stage-limits)
-[ "$mode" != full ] || limits=()
 
 run() {
 	local name=$1
@@ -46,7 +44,7 @@ must() {
 finish() {
 	echo
 	command -v python3 >/dev/null || die "no python3: the tools could not be installed"
-	exec python3 scripts/report.py --results "$RESULTS" --series "$(series_hash)" "${limits[@]}" \
+	exec python3 scripts/report.py --results "$RESULTS" --series "$(series_hash)" \
 		"${failed[@]/#/--failed-stage=}"
 }
 

@@ -1,0 +1,149 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+# The README's two commands, make and make test, in a bare Debian root: debootstrap's minbase with git and make, nothing else.
+#   bare.sh ci      this checkout at its own path, with the user's cache (downloads, ccache, .debs); where a root cannot be
+#                   made or mounted, the two commands run on this system, and one line says so
+#   bare.sh test    a clone of this repository's HEAD and no cache; times and disk go to Documentation/results.rst
+# The root stays in the cache as debootstrap left it. Each run works on an overlay (else a copy) of it, in mount and process namespaces of
+# its own: nothing stays mounted or running. The Debian mirror, proxies and certificates are those of this system.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/debian.sh"
+
+SUITE=bookworm
+BASE=$CACHE/bare-$SUITE
+HOME_CACHE=${XDG_CACHE_HOME:-$HOME/.cache}
+PAGE=$ROOT/Documentation/results.rst
+work=
+
+# shellcheck disable=SC2317	# called by the trap
+clean_up() { [ -z "$work" ] || rm -rf --one-file-system "$work"; }
+trap clean_up EXIT
+trap 'warn "interrupted"; exit 130' INT TERM
+
+# possible: whether a root can be made and mounted here; prints the reason if not
+possible() {
+	[ "$(id -u)" = 0 ] || { echo "not root"; return 1; }
+	unshare --mount --pid --fork true 2>/dev/null || { echo "no namespaces of its own"; return 1; }
+	unshare --mount mount -t tmpfs tmpfs "$work" 2>/dev/null || { echo "may not mount"; return 1; }
+	"$ROOT/scripts/tools.sh" bare >&2 || { echo "no debootstrap"; return 1; }
+	make_base >&2 || { echo "debootstrap failed"; return 1; }
+}
+
+# make_base: debootstrap's root in the cache, whole or not at all
+make_base() {
+	local mirror
+	[ ! -f "$BASE/.whole" ] || return 0
+	mirror=$(debian_mirror)
+	[ -n "$mirror" ] || { warn "apt knows no Debian mirror"; return 1; }
+	say "debootstrap: $SUITE with git and make"
+	rm -rf --one-file-system "$BASE"
+	mkdir -p "$CACHE"
+	debootstrap --variant=minbase --include=git,make "$SUITE" "$BASE" "$mirror" > "$work/debootstrap.log" 2>&1 ||
+		{ tail -n 3 "$work/debootstrap.log" >&2; return 1; }
+	rm -f "$BASE"/var/cache/apt/archives/*.deb
+	touch "$BASE/.whole"
+}
+
+# configure ROOT: the network as this system has it
+configure() {
+	local mirror file
+	mirror=$(debian_mirror)
+	printf "deb $mirror %s main\n" "$SUITE" "$SUITE-updates" > "$1/etc/apt/sources.list"
+	apt-config dump | grep '^Acquire::[A-Za-z-]*\(::Proxy\|::Verify\| \)' > "$1/etc/apt/apt.conf.d/90system" || true
+	for file in /etc/resolv.conf /etc/hosts /etc/pip.conf; do [ ! -f "$file" ] || cp -L "$file" "$1$file"; done
+	mkdir -p "$1/usr/local/share/ca-certificates"
+	for file in /usr/local/share/ca-certificates/*.crt; do [ ! -f "$file" ] || cp "$file" "$1/usr/local/share/ca-certificates/"; done
+}
+
+# bind DIR [PLACE]: DIR at the same place in the root
+bind() {
+	mkdir -p "$1" "$root${2:-$1}"
+	mount --bind "$1" "$root${2:-$1}"
+}
+
+# inside MODE: in namespaces of its own, the mounts and the two commands
+inside() {
+	root=$work/root
+	mount --make-rprivate /
+	if ! mount -t overlay overlay -o "lowerdir=$BASE,upperdir=$work/upper,workdir=$work/overlay" "$root" 2>/dev/null; then
+		cp -a "$BASE/." "$work/upper/"
+		mount --bind "$work/upper" "$root"
+	fi
+	configure "$root"
+	mount -t proc proc "$root/proc"
+	mount --rbind /sys "$root/sys"
+	mount --rbind /dev "$root/dev"
+	local variables=(HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "TERM=${TERM:-dumb}" LANG=C.UTF-8)
+	local name place=$ROOT
+	for name in CI JOBS KVM FRESH DEADLINE LIMIT_MINUTES DEBIAN_MIRROR http_proxy https_proxy no_proxy; do
+		[ -z "${!name:-}" ] || variables+=("$name=${!name}")
+	done
+	if [ "$1" = ci ]; then
+		bind "$ROOT"
+		bind "$CACHE"
+		bind "$HOME_CACHE"
+		bind "$CACHE/debs" /var/cache/apt/archives
+		variables+=("XDG_CACHE_HOME=$HOME_CACHE" "CACHE=$CACHE")
+	else
+		place=/root/cache-footprint
+		git clone -q "$ROOT" "$root$place"
+	fi
+	variables+=(GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=safe.directory "GIT_CONFIG_VALUE_0=*")
+	# shellcheck disable=SC2016	# expanded inside
+	chroot "$root" env -i "${variables[@]}" bash -c 'cd "$1" && date +%s > ~/times && make </dev/null && date +%s >> ~/times &&
+		{ make test </dev/null 2>&1 | tee ~/log; code=${PIPESTATUS[0]}; date +%s >> ~/times; exit "$code"; }' bare "$place"
+}
+
+mode=${1:-}
+case $mode in
+inside)	trap - EXIT INT TERM; work=$3; inside "$2"; exit ;;
+ci | test)	;;
+*)	die "usage: bare.sh ci|test" ;;
+esac
+mkdir -p "$CACHE"
+exec 9>"$CACHE/.lock-bare"
+flock -n 9 || die "another run works in a bare root of $CACHE; wait for it"
+rm -rf --one-file-system "$CACHE"/.bare.*
+work=$(mktemp -d "$CACHE/.bare.XXXXXX")
+mkdir "$work"/{upper,overlay,root}
+
+if [ "$mode" = test ]; then
+	[ -z "$(git -C "$ROOT" status --porcelain)" ] || warn "uncommitted changes are not in the clone that is tested"
+	reason=$(possible) || die "make test-bare cannot make a root: ${reason##*$'\n'}"
+elif ! reason=$(possible); then
+	say "the two commands run on this system, not in a bare root: ${reason##*$'\n'}"
+	cd "$ROOT"
+	make </dev/null && make test </dev/null
+	exit
+fi
+
+# A job in the background, for the traps to run at once; it ends with unshare, and all that it started
+unshare --mount --pid --fork --kill-child "$ROOT/scripts/bare.sh" inside "$mode" "$work" &
+trap 'kill $!; wait $!; warn "interrupted"; exit 130' INT TERM
+code=0
+wait $! || code=$?
+[ "$mode" = test ] || exit "$code"
+
+# record: what the run in the root left in its home directory, as lines of the page
+record() {
+	local start made tested processor clone=$work/upper/root/cache-footprint
+	{ read -r start; read -r made; read -r tested; } < "$work/upper/root/times"
+	mib() { du -sm "$@" 2>/dev/null | awk '{sum += $1} END {print sum + 0}'; }
+	processor=$(awk -F': ' '/^model name/ {n = $2} /^cpu family/ {f = $2} /^model\t/ {m = $2} END {print n " (family " f ", model " m ")"}' /proc/cpuinfo)
+	cat <<END
+On $(date +%F), $(nproc) CPUs of $processor, Linux $(uname -r), series $(series_hash), exit status $code::
+
+    $(tail -n 1 "$work/upper/root/log")
+    make $(minutes $((made - start))), make test $(minutes $((tested - made))); cold: no download, no compiler cache
+    disk: packages $(mib "$work/upper/usr" "$work/upper/var") MiB, build/ $(mib "$clone/build") MiB, cache $(mib "$work/upper/root/.cache") MiB
+END
+}
+minutes() { awk -v s="$1" 'BEGIN {printf "%.1f minutes", s / 60}'; }
+
+if [ "$(wc -l < "$work/upper/root/times" 2>/dev/null)" = 3 ]; then
+	record > "$work/record"
+	awk -v file="$work/record" '/^\.\. end of the record/ {while ((getline line < file) > 0) print line; print ""; skip = 0}
+		!skip {print} /^\.\. record of make test-bare/ {skip = 1; print ""}' "$PAGE" > "$work/page" && cat "$work/page" > "$PAGE"
+	cat "$work/record"
+fi
+exit "$code"
