@@ -70,10 +70,11 @@ inside() {
 		mount --bind "$work/upper" "$root"
 	fi
 	configure "$root"
+	mkdir -p "$root$HOME"
 	mount -t proc proc "$root/proc"
 	mount --rbind /sys "$root/sys"
 	mount --rbind /dev "$root/dev"
-	local variables=(HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "TERM=${TERM:-dumb}" LANG=C.UTF-8)
+	local variables=("HOME=$HOME" PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "TERM=${TERM:-dumb}" LANG=C.UTF-8)
 	local name place=$ROOT
 	for name in CI JOBS KVM FRESH DEADLINE LIMIT_MINUTES DEBIAN_MIRROR http_proxy https_proxy no_proxy; do
 		[ -z "${!name:-}" ] || variables+=("$name=${!name}")
@@ -85,7 +86,7 @@ inside() {
 		bind "$CACHE/debs" /var/cache/apt/archives
 		variables+=("XDG_CACHE_HOME=$HOME_CACHE" "CACHE=$CACHE")
 	else
-		place=/root/cache-footprint
+		place=$HOME/cache-footprint
 		git clone -q "$ROOT" "$root$place"
 	fi
 	variables+=(GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=safe.directory "GIT_CONFIG_VALUE_0=*")
@@ -126,21 +127,21 @@ wait $! || code=$?
 
 # record: what the run in the root left in its home directory, as lines of the page
 record() {
-	local start made tested processor clone=$work/upper/root/cache-footprint
-	{ read -r start; read -r made; read -r tested; } < "$work/upper/root/times"
+	local start made tested processor home=$work/upper$HOME
+	{ read -r start; read -r made; read -r tested; } < "$home/times"
 	mib() { du -sm "$@" 2>/dev/null | awk '{sum += $1} END {print sum + 0}'; }
 	processor=$(awk -F': ' '/^model name/ {n = $2} /^cpu family/ {f = $2} /^model\t/ {m = $2} END {print n " (family " f ", model " m ")"}' /proc/cpuinfo)
 	cat <<END
 On $(date +%F), $(nproc) CPUs of $processor, Linux $(uname -r), series $(series_hash), exit status $code::
 
-    $(tail -n 1 "$work/upper/root/log")
+    $(tail -n 1 "$home/log")
     make $(minutes $((made - start))), make test $(minutes $((tested - made))); cold: no download, no compiler cache
-    disk: packages $(mib "$work/upper/usr" "$work/upper/var") MiB, build/ $(mib "$clone/build") MiB, cache $(mib "$work/upper/root/.cache") MiB
+    disk: packages $(mib "$work/upper/usr" "$work/upper/var") MiB, build/ $(mib "$home/cache-footprint/build") MiB, cache $(mib "$home/.cache") MiB
 END
 }
 minutes() { awk -v s="$1" 'BEGIN {printf "%.1f minutes", s / 60}'; }
 
-if [ "$(wc -l < "$work/upper/root/times" 2>/dev/null)" = 3 ]; then
+if [ "$(wc -l < "$work/upper$HOME/times" 2>/dev/null)" = 3 ]; then
 	record > "$work/record"
 	awk -v file="$work/record" '/^\.\. end of the record/ {while ((getline line < file) > 0) print line; print ""; skip = 0}
 		!skip {print} /^\.\. record of make test-bare/ {skip = 1; print ""}' "$PAGE" > "$work/page" && cat "$work/page" > "$PAGE"

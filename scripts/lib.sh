@@ -31,6 +31,13 @@ kernel_version() {
 	     NR > 6 {exit} END {if (v == "" || p == "") exit 1; print v "." p "." (s == "" ? 0 : s)}' "$1/Makefile"
 }
 
+# base_version: the version of the tree, with the package's where a newer release took the place of the pinned one
+base_version() {
+	local newer
+	newer=$([ "$TREE" != "$BUILD/linux" ] || sed -n 3p "$BUILD/linux.base" 2>/dev/null)
+	echo "$(kernel_version "$TREE")${newer:+ ($newer, not the pinned base)}"
+}
+
 # list_series [GROUP]: the patch names of the series in order, or of the
 # preparations and GROUP alone; fails with one line if there is no such group
 list_series() {

@@ -76,6 +76,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--results", type=Path, required=True, help="directory of parts/ and stages")
     parser.add_argument("--series", required=True, help="hash of the series that was tested")
+    parser.add_argument("--base", required=True, help="version of the kernel below the series")
     parser.add_argument("--failed-stage", action="append", default=[], help="a stage that ended with an error")
     args = parser.parse_args()
     try:
@@ -89,7 +90,7 @@ def main() -> int:
     if late := max(0, time.time() - deadline) / 60:
         tests.append({"id": "stage/time", "status": "fail", "seconds": total * 60,
                       "reason": f"{late:.0f} minutes over the limit of {os.environ.get('LIMIT_MINUTES')} minutes"})
-    (args.results / "tests.json").write_text(json.dumps({"series": args.series, "tests": tests}, indent=1) + "\n")
+    (args.results / "tests.json").write_text(json.dumps({"series": args.series, "base": args.base, "tests": tests}, indent=1) + "\n")
     write_junit(tests, args.results / "junit.xml")
 
     counts = {status: sum(test["status"] == status for test in tests) for status in STATUSES}

@@ -44,7 +44,7 @@ must() {
 finish() {
 	echo
 	command -v python3 >/dev/null || die "no python3: the tools could not be installed"
-	exec python3 scripts/report.py --results "$RESULTS" --series "$(series_hash)" \
+	exec python3 scripts/report.py --results "$RESULTS" --series "$(series_hash)" --base "$(base_version)" \
 		"${failed[@]/#/--failed-stage=}"
 }
 
@@ -73,6 +73,8 @@ run runner scripts/pytest.sh runner selftests/vm selftests/identity
 run queue scripts/pytest.sh queue -m "not static and not robust" selftests/queue
 run robust scripts/pytest.sh robust -m robust selftests/queue
 if [ "$mode" = full ]; then
+	# What cannot be installed is skipped, with its reason
+	for section in plugins clang arm64; do scripts/tools.sh "$section" || true; done
 	plugins=$(gcc -print-file-name=plugin)/include/plugin-version.h
 	erase=()
 	[ ! -e "$plugins" ] || ! command -v g++ >/dev/null || erase=(kstack_erase)

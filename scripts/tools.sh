@@ -28,7 +28,9 @@ missing_packages() {
 		'['*']') section=${package:1:-1}; continue ;;
 		esac
 		[ "$section" = "$1" ] || continue
-		is_there "$kind" "$argument" || echo "${package/@GCC@/$(gcc -dumpversion | cut -d. -f1)}"
+		is_there "$kind" "$argument" && continue
+		case $package in *@GCC@*) package=${package/@GCC@/$(gcc -dumpversion | cut -d. -f1)} ;; esac
+		echo "$package"
 	done < "$LIST"
 }
 

@@ -267,10 +267,15 @@ def lost_lines(fragment: str, config: str) -> list[str]:
     return lost
 
 
-def check_config_fragments(configs: Path, kernel: Path, scratch: Path) -> list[str]:
+def needs_plugins(fragment: Path) -> bool:
+    """Whether a fragment switches on something that gcc's plugin headers are needed for."""
+    return "CONFIG_GCC_PLUGINS=y" in fragment.read_text().splitlines()
+
+
+def check_config_fragments(fragments: list[Path], configs: Path, kernel: Path, scratch: Path) -> list[str]:
     """Each line of each fragment survives tinyconfig + vm.config + olddefconfig.
 
-    Args: the directory of the fragments, the pushed tree, a directory for O=.
+    Args: the fragments, the directory of vm.config, the pushed tree, a directory for O=.
     """
     vm = configs / "vm.config"
     if not vm.is_file():
@@ -293,7 +298,7 @@ def check_config_fragments(configs: Path, kernel: Path, scratch: Path) -> list[s
         lost = lost_lines(text, (out / ".config").read_text())
         return [f"{fragment.name}: lost: {line}" for line in lost]
 
-    return each(one, sorted(configs.glob("*.config")))
+    return each(one, fragments)
 
 
 def compiler(config: str) -> list[str]:

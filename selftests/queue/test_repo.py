@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from selftests.queue import checks_needs as needs
 from selftests.queue import checks_repo as checks
 from selftests.queue.verdict import none, some
 
@@ -80,6 +81,45 @@ def test_repo_python(root: Path, files: list[Path], tmp_path: Path) -> None:
 
 def test_repo_readme(root: Path) -> None:
     none(checks.check_readme(root))
+
+
+@pytest.fixture(scope="module")
+def packages(root: Path) -> tuple[set[str], set[str]]:
+    """The files of the packages that are listed, and the programs that their probes name."""
+    if not shutil.which("dpkg-query"):
+        pytest.skip("no dpkg here that knows which package a file is of")
+    listed, probes = needs.listed_packages(root)
+    return needs.installed_files(listed), probes
+
+
+def test_repo_programs_listed(root: Path, files: list[Path], packages: tuple[set[str], set[str]]) -> None:
+    none(needs.check_programs(root, files, *packages))
+
+
+def test_repo_headers_listed(root: Path, files: list[Path], packages: tuple[set[str], set[str]]) -> None:
+    none(needs.check_headers(root, files, packages[0], Path(os.environ["CF_TREE"])))
+
+
+def test_repo_modules_pinned(root: Path, files: list[Path]) -> None:
+    kunit = Path(os.environ["CF_TREE"]) / "tools/testing/kunit"
+    none(needs.check_modules(root, files, {path.stem for path in kunit.glob("*.py")}))
+
+
+def test_selftest_repo_needs(small: Path) -> None:
+    """What no list has is found in shell, Python and C; what a list, the shell or the repository has is not."""
+    (small / "configs").mkdir()
+    (small / "configs/packages").write_text("# a list\n[test] all\nsed-package cmd sed\nh-package file /usr/include/h.h\n")
+    (small / "configs/requirements.txt").write_text("pytest==1\nloose\n")
+    assert needs.listed_packages(small) == ({"sed-package", "h-package"}, {"sed"})
+    (small / "scripts/run.sh").write_text("#!/bin/sh\nf() { local a; x=$(sed p | nice -n 5 absent1); }\nf 'absent0'; [ -e x ] || exec absent2\n")
+    (small / "scripts/a.py").write_text("import os, a, pytest, absent3\nrun(['absent4', 'x'])\nshutil.which('absent5')\nrun([os.x])\n")
+    (small / "scripts/c.c").write_text("#include <h.h>\n#include <absent6.h>\n")
+    files = listed(small)
+    found = needs.check_programs(small, files, {"/bin/nice"}, {"sed"})
+    found += needs.check_headers(small, files, {"/usr/include/h.h"}, small)
+    found += needs.check_modules(small, files, set())
+    some(found, "absent1: no", "absent2: no", "absent3: no", "absent4: no", "absent5: no", "<absent6.h>: no", "loose: not pinned")
+    assert len(found) == 7, found
 
 
 def test_selftest_repo_spdx(small: Path) -> None:

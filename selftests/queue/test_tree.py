@@ -12,6 +12,7 @@ import pytest
 from selftests.queue import checks_tree as checks
 from selftests.queue.fixtures import Builder
 from selftests.queue.patchqueue import Queue
+from selftests.queue.proc import run
 from selftests.queue.scratch import final_files
 from selftests.queue.verdict import none, some
 
@@ -64,10 +65,26 @@ def test_kconfig_documented(queue: Queue, files: tuple[Path, Path]) -> None:
     none(checks.check_kconfig_documented(queue, files[1]))
 
 
+@pytest.fixture(scope="module")
+def configs() -> Path:
+    """The directory of the configuration fragments."""
+    return Path(os.environ["CF_ROOT"]) / "configs"
+
+
 @pytest.mark.slow
-def test_config_fragments(kernel: Path, tmp_path: Path) -> None:
-    configs = Path(os.environ["CF_ROOT"]) / "configs"
-    none(checks.check_config_fragments(configs, kernel, tmp_path))
+def test_config_fragments(configs: Path, kernel: Path, tmp_path: Path) -> None:
+    fragments = [path for path in sorted(configs.glob("*.config")) if not checks.needs_plugins(path)]
+    none(checks.check_config_fragments(fragments, configs, kernel, tmp_path))
+
+
+@pytest.mark.slow
+def test_config_fragments_plugins(configs: Path, kernel: Path, tmp_path: Path) -> None:
+    fragments = [path for path in sorted(configs.glob("*.config")) if checks.needs_plugins(path)]
+    headers = run(["gcc", "-print-file-name=plugin"]).stdout.strip()
+    if not (Path(headers) / "include/plugin-version.h").is_file():
+        pytest.skip("the headers of gcc's plugins are not installed: scripts/tools.sh plugins")
+    assert fragments
+    none(checks.check_config_fragments(fragments, configs, kernel, tmp_path))
 
 
 @pytest.mark.static
@@ -164,7 +181,8 @@ def test_selftest_config_fragments(kernel: Path, tmp_path: Path) -> None:
     configs = tmp_path / "configs"
     configs.mkdir()
     (configs / "vm.config").write_text("CONFIG_64BIT=y\nCONFIG_SMP=y\n")
-    none(checks.check_config_fragments(configs, kernel, tmp_path / "good"))
+    fragments = [configs / "vm.config"]
+    none(checks.check_config_fragments(fragments, configs, kernel, tmp_path / "good"))
     (configs / "bad.config").write_text("CONFIG_SMP=y\nCONFIG_NO_SUCH_SYMBOL=y\n")
-    found = checks.check_config_fragments(configs, kernel, tmp_path / "bad")
+    found = checks.check_config_fragments([*fragments, configs / "bad.config"], configs, kernel, tmp_path / "bad")
     assert found == ["bad.config: lost: CONFIG_NO_SUCH_SYMBOL=y"]
