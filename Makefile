@@ -16,7 +16,7 @@ $(foreach v,CACHE PIN QUEUE KDIR GROUP FORCE LINUX_TARBALL LINUX_SHA256 KERNEL_M
 
 stage = scripts/stage.sh
 
-.PHONY: all help preflight tools base apply unapply kernel kselftests boot shell menuconfig lint check \
+.PHONY: all help preflight tools base apply unapply kernel kselftests boot shell menuconfig refresh lint check \
 	model model-before model-nontemporal model-usercopy model-colouring model-compare text identity \
 	test test-full test-bare bench export branch clean distclean
 
@@ -54,6 +54,8 @@ shell: kernel ## An interactive virtual machine on this kernel (virtme-ng; Ctrl-
 	@scripts/shell.sh
 menuconfig: apply ## Change the configuration of the virtual machine's kernel
 	+@scripts/menuconfig.sh
+refresh: ## Bring the later patches to quilt's form after a change in an earlier one
+	@CF_ROOT="$(CURDIR)" CF_TREE="$(or $(KDIR),$(BUILD)/linux)" PYTHONDONTWRITEBYTECODE=1 python3 -m selftests.queue.refresh
 lint: tools ## The fast checks of patches and scripts, no kernel build
 	@scripts/lint.sh
 check: kernel ## All checks of the queue: applies everywhere, each step builds without new warnings

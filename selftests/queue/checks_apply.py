@@ -95,26 +95,39 @@ def check_apply(results: dict[str, Applied], way: str) -> list[str]:
     ]
 
 
-def check_refresh_stable(queue: Queue, sources: Sources, scratch: Path) -> list[str]:
-    """quilt refresh after each push leaves every patch as it is."""
-    if not (queue.root / "scripts/quiltrc").is_file():
-        return ["scripts/quiltrc is missing"]
+def refreshed(queue: Queue, sources: Sources, scratch: Path) -> dict[str, bytes]:
+    """Return each patch file as quilt refresh writes it after the push, by name.
+
+    Args: the queue, the sources, a directory for copies of both.
+    Raises ValueError with one line that names the first patch that does not apply.
+    """
     copy_originals(queue, sources, scratch / "tree")
     patches = scratch / "patches"
     patches.mkdir()
     shutil.copy(queue.root / "series", patches / "series")
     for patch in queue.patches:
         shutil.copy(patch.path, patches)
-    findings: list[str] = []
     for patch in queue.patches:
         for words in (["push", "--fuzz=0"], ["refresh"]):
             done = quilt(queue, scratch / "tree", *words, patches=patches)
             if done.returncode:
-                where = f"{patch.name}: quilt {words[0]}"
-                return [*findings, f"{where}: {last_lines(done.stdout)}"]
-        if (patches / patch.name).read_bytes() != patch.path.read_bytes():
-            findings.append(f"{patch.name}: quilt refresh changes it")
-    return findings
+                raise ValueError(f"{patch.name}: quilt {words[0]}: {last_lines(done.stdout)}")
+    return {patch.name: (patches / patch.name).read_bytes() for patch in queue.patches}
+
+
+def check_refresh_stable(queue: Queue, sources: Sources, scratch: Path) -> list[str]:
+    """quilt refresh after each push leaves every patch as it is."""
+    if not (queue.root / "scripts/quiltrc").is_file():
+        return ["scripts/quiltrc is missing"]
+    try:
+        after = refreshed(queue, sources, scratch)
+    except ValueError as error:
+        return [str(error)]
+    return [
+        f"{patch.name}: quilt refresh changes it; this mends it: make refresh"
+        for patch in queue.patches
+        if after[patch.name] != patch.path.read_bytes()
+    ]
 
 
 @dataclass(frozen=True)
