@@ -26,12 +26,12 @@ def test_set_atomic_splat() -> None:
     results = Path(os.environ["CF_RESULTS"]) / "runner"
     done = subprocess.run(
         [sys.executable, ROOT / "selftests/vm/boot.py", "--kernel", kernel, "--tree", os.environ["CF_TREE"],
-         "--results", results, "--name", "imv-splat", "--time-limit", "200", "--job", f"cmd={JOB}:demo",
+         "--results", results, "--name", "immediate-splat", "--time-limit", "200", "--job", f"cmd={JOB}:demo",
          "--env", f"MODPROBE_OPTIONS=-d {kernel}/modules"],
         stdin=subprocess.DEVNULL, capture_output=True, text=True)
     assert done.returncode == 1, done.stdout + done.stderr
-    assert f"FAIL vm/boot_imv-splat: splat: {SPLAT}" in done.stdout, done.stdout
-    console = (results / "vm-imv-splat/console.log").read_text(errors="replace")
+    assert f"FAIL vm/boot_immediate-splat: splat: {SPLAT}" in done.stdout, done.stdout
+    console = (results / "vm-immediate-splat/console.log").read_text(errors="replace")
     trace = console.partition(SPLAT)[2].partition("</TASK>")[0]
     assert "imv_set_var" in trace and "set_atomic" in trace, trace
-    assert "ok 1 set" in (results / "vm-imv-splat/jobs.log").read_text(), "the guest did not go on"
+    assert "ok 1 set" in (results / "vm-immediate-splat/jobs.log").read_text(), "the guest did not go on"
