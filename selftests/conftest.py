@@ -10,12 +10,13 @@ $CF_RESULTS/parts/$CF_PART.json.
 
 from __future__ import annotations
 
-import json
 import os
-from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import pytest
+
+from selftests import results_file
+from selftests.results_file import Result
 
 SELFTESTS = Path(__file__).resolve().parent
 MARKERS = (
@@ -30,16 +31,6 @@ PARTS = {"cachemodel": "model"}
 NO_REASON = ("", "Skipped", "unconditional skip")
 
 
-@dataclass
-class Result:
-    """One line of the result file."""
-
-    id: str
-    status: str
-    reason: str = ""
-    seconds: float = 0.0
-
-
 class Recorder:
     """Collects the outcome of each test under its stable id."""
 
@@ -51,24 +42,11 @@ class Recorder:
 
         Args: the id, pass|fail|skip, one line of reason, the time it took.
         """
-        old = self.results.get(test_id)
-        if old is None:
-            self.results[test_id] = Result(test_id, status, reason, seconds)
-            return
-        old.seconds += seconds
-        rank = {"fail": 2, "pass": 1, "skip": 0}
-        if rank[status] > rank[old.status]:
-            old.status, old.reason = status, reason
+        results_file.merge(self.results, Result(test_id, status, reason, seconds))
 
     def write(self, path: Path) -> None:
-        """Write the list as JSON; the file appears whole or not at all."""
-        path.parent.mkdir(parents=True, exist_ok=True)
-        rows = [asdict(result) for result in self.results.values()]
-        for row in rows:
-            row["seconds"] = round(row["seconds"], 3)
-        scratch = path.with_suffix(".tmp")
-        scratch.write_text(json.dumps(rows, indent=1) + "\n")
-        scratch.replace(path)
+        """Write the result file."""
+        results_file.write(path, self.results.values())
 
 
 RECORDER = pytest.StashKey[Recorder]()
