@@ -85,6 +85,7 @@ trap 'warn "interrupted; run it again to continue"; exit 130' INT TERM
 configure
 [ "${TARGETS:-}" != configure ] || exit 0
 if [ "${TARGETS:-}" = menuconfig ]; then
+	[ -f /usr/include/ncurses.h ] || die "menuconfig needs the ncurses headers: apt-get install libncurses-dev"
 	exec make "${flags[@]}" menuconfig
 fi
 start=$SECONDS

@@ -65,19 +65,18 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--results", type=Path, required=True, help="directory of parts/ and stages")
     parser.add_argument("--series", required=True, help="hash of the series that was tested")
-    parser.add_argument("--limits", type=Path, help="file with the minutes that the whole run may take")
+    parser.add_argument("--limit", type=float, default=math.inf, help="minutes that the whole run may take")
     parser.add_argument("--failed-stage", action="append", default=[], help="a stage that ended with an error")
     args = parser.parse_args()
     try:
         tests = list(read_parts(args.results / "parts").values())
         stages, total = read_stages(args.results / "stages")
-        limit = float(args.limits.read_text().splitlines()[-1]) if args.limits else math.inf
     except (OSError, ValueError, AttributeError, IndexError) as error:
         print(f"report.py: error: unreadable results: {error}", file=sys.stderr)
         return 2
     tests += failed_stages(tests, args.failed_stage)
-    if total > limit:
-        tests.append(Result("stage/time", "fail", f"the run took {total:.0f} minutes, the limit is {limit:.0f}", total * 60))
+    if total > args.limit:
+        tests.append(Result("stage/time", "fail", f"the run took {total:.0f} minutes, the limit is {args.limit:.0f}", total * 60))
     (args.results / "tests.json").write_text(json.dumps({"series": args.series, "tests": [test.row() for test in tests]}, indent=1) + "\n")
     write_junit(tests, args.results / "junit.xml")
 
