@@ -21,7 +21,6 @@ sys.path.insert(0, str(ROOT))
 
 from selftests import groups, proofs, results_file  # noqa: E402
 
-EVERY_JOB = ("Makefile", "series", "patches", "configs", "scripts", "selftests/vm", "selftests/queue")
 PROGRAMS = ("gcc", "ld", "clang-19", "qemu-system-x86_64", "qemu-system-i386", "aarch64-linux-gnu-gcc")
 
 
@@ -56,11 +55,13 @@ def read_jobs() -> dict[str, Job]:
 
 def key(job: Job) -> str:
     """Return the hash of all that the verdict on a job depends on: repository, touched files of the tree, tools."""
-    folders = [job.folder] if job.folder.name != "vm" else sorted((ROOT / "selftests").iterdir())
-    paths = [*(ROOT / name for name in EVERY_JOB), *sorted((ROOT / "selftests").glob("*.py")), *folders]
-    tree = Path(os.environ["CF_TREE"])
-    return proofs.key(job.name, *job.work, os.environ.get("KVM", "0"), os.environ.get("CC", ""), *paths,
-                      *(tree / path for path in groups.queue().paths), *map(proofs.version, PROGRAMS))
+    folders = f"selftests/{job.folder.name}" if job.folder.name != "vm" else "selftests"
+    files = proofs.contents(ROOT, "series", "Makefile", "selftests/*.py", *(
+        f"{name}/**/*" for name in ("patches", "configs", "scripts", "selftests/vm", "selftests/queue", folders)))
+    touched = {path: proofs.content(Path(os.environ["CF_TREE"]) / path) for path in groups.queue().paths}
+    return proofs.key(name=job.name, work=job.work, kvm=os.environ.get("KVM", "0"), cc=os.environ.get("CC", ""),
+                      files={name: content for name, content in files.items() if "__pycache__" not in name},
+                      tree=touched, tools={name: proofs.version(name) for name in PROGRAMS})
 
 
 def work(job: Job, results: Path) -> tuple[bool, list[Path]]:
@@ -86,7 +87,7 @@ def work(job: Job, results: Path) -> tuple[bool, list[Path]]:
 
 def run(job: Job) -> bool:
     """Do a job, or take what is known of it; returns whether it passed."""
-    store = proofs.Store("job")
+    store = proofs.Proofs("job")
     results = Path(os.environ["CF_RESULTS"])
     name = key(job)
     if (rows := store.lookup(name)) is not None:

@@ -129,7 +129,7 @@ class Runner:
         self.kernels = Path(os.environ["CF_OUT"]).parent
         self.results = Path(os.environ["CF_RESULTS"])
         self.tree = Path(os.environ["CF_TREE"])
-        self.store = proofs.Store("boot")
+        self.proofs = proofs.Proofs("boot")
         self.lock = threading.Lock()
         self.running: set[subprocess.Popen] = set()
         self.stopped = False
@@ -150,12 +150,15 @@ class Runner:
     def key(self, boot: Boot) -> str:
         """Return the hash of all that the verdict on a boot depends on."""
         out = self.kernels / boot.kernel
-        programs = [self.kernels / "vm/kselftest"] if "--kselftest-dir" in " ".join(self.command(boot)) else []
-        checkers = sorted({path for pattern in CHECKERS for path in ROOT.glob(pattern)
-                           if not path.name.startswith("test_")})
-        return proofs.key(boot.name, *boot.options(), os.environ.get("KVM", "0"), proofs.version("qemu-system-x86_64"),
-                          out / "arch/x86/boot/bzImage", out / ".config", out / "modules", *programs,
-                          *sorted((self.tree / "tools/testing/kunit").glob("*.py")), *checkers)
+        programs = self.kernels / "vm/kselftest"
+        used = proofs.contents(programs, "**/*") if any("kselftest=" in word for word in boot.words) else {}
+        checkers = {name: content for name, content in proofs.contents(ROOT, *CHECKERS).items()
+                    if not Path(name).name.startswith("test_")}
+        return proofs.key(
+            name=boot.name, options=boot.options(), kvm=os.environ.get("KVM", "0"),
+            qemu=proofs.version("qemu-system-x86_64"), image=out / "arch/x86/boot/bzImage", config=out / ".config",
+            modules=proofs.contents(out / "modules", "**/*"), programs=used, checkers=checkers,
+            parser=proofs.contents(self.tree / "tools/testing/kunit", "*.py"))
 
     def failed(self, boot: Boot, reason: str) -> bool:
         """Write that a boot gave no results of its own; returns False."""
@@ -171,7 +174,7 @@ class Runner:
         if not (out / "arch/x86/boot/bzImage").is_file() or not (out / ".series").is_file():
             return self.failed(boot, f"no kernel in {out.relative_to(self.kernels.parent)}, or its last build failed")
         key = self.key(boot)
-        if (rows := self.store.lookup(key)) is not None:
+        if (rows := self.proofs.lookup(key)) is not None:
             results_file.write(self.part(boot), [replace(results_file.checked(row, boot.name), cached=True) for row in rows])
             print(f"vm/boot_{boot.name}: {len(rows)} passed before with this kernel and these tests", flush=True)
             return True
@@ -182,7 +185,7 @@ class Runner:
             last = (printed.strip().splitlines() or [""])[-1]
             return self.failed(boot, f"boot.py: exit status {code}: {last}")
         if code == 0 and all(result.status == "pass" for result in results):
-            self.store.store(key, [result.row() for result in results])
+            self.proofs.store(key, [result.row() for result in results])
         return code == 0
 
     def boot(self, boot: Boot) -> tuple[int, str]:

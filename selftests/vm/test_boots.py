@@ -201,7 +201,6 @@ def test_boot_verdicts_depend_on(small: Small, monkeypatch: pytest.MonkeyPatch, 
     line = "a | vm | | kunit kselftest=b"
     log = small.root / "log"
     runner = small.runner(PASS.format(log=log, status="pass"))
-    monkeypatch.setattr(Runner, "command", lambda self, boot, old=Runner.command: [*old(self, boot), "--kselftest-dir"])
     assert runner(small.boots(line)["a"]) and runner(small.boots(line)["a"]) and log.read_text().count("ran") == 1
     files = {"image": f"build/out/vm/{IMAGE}", "module": "build/out/vm/modules/lib/a.ko", "config": "build/out/vm/.config",
              "program": "build/out/vm/kselftest/b/b", "checker": "selftests/vm/new.py"}
@@ -210,9 +209,10 @@ def test_boot_verdicts_depend_on(small: Small, monkeypatch: pytest.MonkeyPatch, 
     elif change == "words":
         line += " cpus=3"
     elif change == "qemu":
-        monkeypatch.setattr(proofs, "version", lambda program: "another")
+        monkeypatch.setattr(proofs, "version", lambda *program: "another")
     else:
         monkeypatch.setenv("KVM" if change == "kvm" else "FRESH", "1")
+    runner = small.runner(PASS.format(log=log, status="pass"))
     assert runner(small.boots(line)["a"]) and log.read_text().count("ran") == 2
 
 
