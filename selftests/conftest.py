@@ -37,12 +37,12 @@ class Recorder:
     def __init__(self) -> None:
         self.results: dict[str, Result] = {}
 
-    def add(self, test_id: str, status: str, reason: str, seconds: float) -> None:
+    def add(self, test_id: str, status: str, reason: str, seconds: float, cached: bool = False) -> None:
         """Merge one run into the result of its id.
 
-        Args: the id, pass|fail|skip, one line of reason, the time it took.
+        Args: the id, pass|fail|skip, one line of reason, the time it took, whether it was proven before.
         """
-        results_file.merge(self.results, Result(test_id, status, reason, seconds))
+        results_file.merge(self.results, Result(test_id, status, reason, seconds, cached))
 
     def write(self, path: Path) -> None:
         """Write the result file."""
@@ -136,7 +136,7 @@ def pytest_runtest_makereport(item: pytest.Item):
         recorder.add(stable_id(item), "skip", one_line(report), report.duration)
     elif report.when == "call":
         seconds = report.duration + item.stash.get(SETUP, 0.0)
-        recorder.add(stable_id(item), "pass", "", seconds)
+        recorder.add(stable_id(item), "pass", "", seconds, dict(item.user_properties).get("cached", False))
     elif report.when == "setup":
         item.stash[SETUP] = report.duration
     elif stable_id(item) in recorder.results:

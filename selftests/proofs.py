@@ -36,7 +36,9 @@ def key(**inputs: Any) -> str:
     own), anything else must be JSON: strings, numbers, lists, dictionaries.
     Raises OSError for a file that cannot be read, TypeError for what is neither.
     """
-    named = {name: content(value) if isinstance(value, Path) else value for name, value in inputs.items()}
+    named = {
+        name: content(value) if isinstance(value, Path) else value for name, value in inputs.items()
+    }
     return hashlib.sha256(json.dumps(named, sort_keys=True).encode()).hexdigest()
 
 
@@ -79,17 +81,19 @@ class Proofs:
     """The verdicts of one kind, one JSON file each in CACHE/proofs/KIND/."""
 
     def __init__(self, kind: str, directory: Path | None = None, fresh: bool | None = None) -> None:
-        """Args: a name for the kind; the cache directory; whether to ignore what is stored (FRESH=)."""
+        """Args: a name for the kind; the cache directory; whether to ignore what is stored."""
         self.directory = (directory or cache_directory()) / "proofs" / kind
         self.fresh = os.environ.get("FRESH", "") not in ("", "0") if fresh is None else fresh
+        self.stored: set[str] = set()
 
     def lookup(self, name: str) -> Any:
-        """Return what was stored under this key, None when nothing was or FRESH=1 ignores it.
+        """Return what was stored under this key, None when nothing was.
 
-        A file that is not whole counts as none. A verdict that is used is kept for longer.
+        FRESH=1 ignores what was stored before this object was made. A file that is not whole counts
+        as none. A verdict that is used is kept for longer.
         """
         path = self.directory / f"{name}.json"
-        if self.fresh:
+        if self.fresh and name not in self.stored:
             return None
         try:
             value = json.loads(path.read_text())
@@ -106,6 +110,7 @@ class Proofs:
         with os.fdopen(handle, "w") as file:
             file.write(json.dumps(value) + "\n")
         os.replace(scratch, self.directory / f"{name}.json")
+        self.stored.add(name)
 
     def prune(self) -> None:
         """Remove what nobody has used for UNUSED_DAYS; looks through the directory once a day."""

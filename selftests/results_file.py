@@ -3,7 +3,8 @@
 """The result file, the one form of all results: a list of rows {"id", "status", "reason", "seconds"[, "cached"]}.
 
 results_file.py ID SKIP FILE COMMAND...: runs COMMAND and writes one row to FILE: pass or fail by its exit status, skip
-if it succeeds and its last line holds the words SKIP; the last line is the reason. The exit status is COMMAND's.
+if it succeeds and its last line holds the words SKIP; the last line is the reason. One that ends with "(cached)" was
+proven before. The exit status is COMMAND's.
 """
 
 import json
@@ -88,7 +89,8 @@ def main(test_id: str, skip: str, file: str, *command: str) -> int:
         last = line.strip() or last
     code = process.wait()
     status = "fail" if code else "skip" if skip in last else "pass"
-    write(Path(file), [Result(test_id, status, last, time.monotonic() - start)])
+    cached = status == "pass" and last.endswith("(cached)")
+    write(Path(file), [Result(test_id, status, last, time.monotonic() - start, cached)])
     return code
 
 

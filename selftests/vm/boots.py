@@ -176,7 +176,7 @@ class Runner:
         key = self.key(boot)
         if (rows := self.proofs.lookup(key)) is not None:
             results_file.write(self.part(boot), [replace(results_file.checked(row, boot.name), cached=True) for row in rows])
-            print(f"vm/boot_{boot.name}: {len(rows)} passed before with this kernel and these tests", flush=True)
+            print(f"vm/boot_{boot.name}: passed before with this kernel and these tests ({len(rows)} results)", flush=True)
             return True
         code, printed = self.boot(boot)
         try:
@@ -184,7 +184,7 @@ class Runner:
         except (OSError, ValueError):
             last = (printed.strip().splitlines() or [""])[-1]
             return self.failed(boot, f"boot.py: exit status {code}: {last}")
-        if code == 0 and all(result.status == "pass" for result in results):
+        if code == 0 and all(result.status != "fail" for result in results):
             self.proofs.store(key, [result.row() for result in results])
         return code == 0
 
