@@ -5,13 +5,13 @@ SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 
 override BUILD := $(or $(BUILD),$(CURDIR)/build)
-export BUILD CACHE PIN QUEUE KDIR GROUP FORCE LINUX_TARBALL LINUX_SHA256 KERNEL_MIRROR DEBIAN_MIRROR INSTALL KVM JOBS LLVM HOSTCC KBUILD_BUILD_TIMESTAMP
+export BUILD CACHE PIN QUEUE KDIR GROUP JOB FRESH FORCE LINUX_TARBALL LINUX_SHA256 KERNEL_MIRROR DEBIAN_MIRROR INSTALL KVM JOBS LLVM HOSTCC KBUILD_BUILD_TIMESTAMP
 export WORKLOAD SET GEOMETRY ALSO CPUID BOUND INSTRUCTIONS RESULT KERNEL APPEND RANGE TOP QEMU MEMORY TIME_LIMIT ONLY A B
 ifneq ($(origin CC),default)
 export CC
 endif
 # An empty value means not given
-$(foreach v,CACHE PIN QUEUE KDIR GROUP FORCE LINUX_TARBALL LINUX_SHA256 KERNEL_MIRROR DEBIAN_MIRROR INSTALL KVM JOBS LLVM HOSTCC KBUILD_BUILD_TIMESTAMP,\
+$(foreach v,CACHE PIN QUEUE KDIR GROUP JOB FRESH FORCE LINUX_TARBALL LINUX_SHA256 KERNEL_MIRROR DEBIAN_MIRROR INSTALL KVM JOBS LLVM HOSTCC KBUILD_BUILD_TIMESTAMP,\
 	$(if $($(v)),,$(eval unexport $(v))))
 
 stage = scripts/stage.sh
@@ -20,18 +20,18 @@ stage = scripts/stage.sh
 	model model-before model-nontemporal model-usercopy model-colouring model-compare text identity \
 	test test-full test-bare bench export branch clean distclean
 
-all: ## Tools, base kernel, push the series, build it with every option on, boot it once
+all: ## Tools, base kernel, push the series (GROUP=: one group), build it with every option on, boot it once
 	@$(stage) start make
 	@$(stage) run preflight scripts/preflight.sh
 	@$(stage) run tools scripts/tools.sh
 	@$(stage) run base scripts/base.sh
 	@$(stage) run apply scripts/apply.sh
-	+@$(stage) run kernel scripts/kernel.sh vm vm all-on
-	@$(stage) run boot scripts/boot.sh first
+	+@$(stage) run kernel scripts/kernel.sh vm
+	@$(stage) run boot scripts/python.sh -m selftests.vm.boots --when make
 	@$(stage) finish
 
 help: ## This page
-	@scripts/help.sh $(firstword $(MAKEFILE_LIST))
+	@scripts/help.sh
 
 preflight:
 	@scripts/preflight.sh
@@ -45,15 +45,15 @@ apply: ## Push the series onto KDIR=tree (default build/linux); GROUP=one group;
 unapply: ## Pop it off again; edits that are in no patch are kept (FORCE=1 discards them)
 	@scripts/unapply.sh
 kernel: apply ## Build the kernel for the virtual machine, every option on
-	+@scripts/kernel.sh vm vm all-on
+	+@scripts/kernel.sh vm
 kselftests: kernel ## Build and install the series' kselftests
 	+@scripts/kselftests.sh
 boot: kernel ## Boot it once in QEMU and run its KUnit tests (KVM=1 to use KVM)
-	@scripts/boot.sh first
+	@scripts/python.sh -m selftests.vm.boots --when make
 shell: kernel ## An interactive virtual machine on this kernel (virtme-ng; Ctrl-D ends it)
 	@scripts/shell.sh
 menuconfig: apply ## Change the configuration of the virtual machine's kernel
-	+@scripts/menuconfig.sh
+	+@TARGETS=menuconfig scripts/kernel.sh vm
 refresh: ## Bring the later patches to quilt's form after a change in an earlier one
 	@CF_ROOT="$(CURDIR)" CF_TREE="$(or $(KDIR),$(BUILD)/linux)" PYTHONDONTWRITEBYTECODE=1 python3 -m selftests.queue.refresh
 lint: tools ## The fast checks of patches and scripts, no kernel build
@@ -63,12 +63,12 @@ check: kernel ## All checks of the queue: applies everywhere, each step builds w
 model: $(if $(KERNEL),,kernel) ## Count cache misses in the booted kernel: WORKLOAD=ring [SET= GEOMETRY= BOUND=1 RESULT= KERNEL=O-directory]
 	+@scripts/model.sh run
 model-before: apply ## The published tables of the cache model again, options off (remove Documentation/results/model/ first)
-	+@scripts/kernel.sh off vm all-off
+	+@scripts/kernel.sh off
 	+@KERNEL="$(BUILD)/out/off" scripts/model.sh before
 model-nontemporal: kernel ## The published table of non-temporal writes again (remove Documentation/results/nontemporal/ first)
 	@scripts/model.sh nontemporal
 model-usercopy: apply ## The published table of user copies again, of a kernel with vgem (remove Documentation/results/usercopy/ first)
-	+@scripts/kernel.sh vgem vm all-on vgem
+	+@scripts/kernel.sh vgem
 	@KERNEL="$(BUILD)/out/vgem" scripts/model.sh usercopy
 model-colouring: $(if $(KERNEL),,kernel) ## The published table of colouring again (remove Documentation/results/colouring/ first; ONLY="off-* ...")
 	@scripts/model.sh colouring
@@ -78,10 +78,10 @@ model-compare: ## Two results of it side by side: A= B=
 	@scripts/model.sh compare
 identity: apply ## With every option off, the gated patches change no instruction
 	+@scripts/identity.sh
-test: ## Everything that must hold; closes with 'N passed, N failed, N skipped'
+test: ## Everything that must hold, or what belongs to GROUP=; closes with 'N passed, N failed, N skipped'
 	+@scripts/test.sh
-test-full: ## The same and what takes too long for it: KASAN, KMSAN and clang, KUnit on UML and i386, builds for arm64 and i386
-	+@scripts/test.sh full
+test-full: ## Everything in make test, plus the slow jobs listed below; JOB=name: one of them; goes on where it stopped
+	+@scripts/test.sh $(if $(JOB),job,full)
 test-bare: ## make and make test in a bare Debian root, a clone, nothing cached (as root; 80 minutes); to Documentation/results.rst
 	@scripts/bare.sh test
 bench: apply ## Time it in user space on this CPU, when the machine does nothing else; tables in Documentation/results (ROUNDS=)

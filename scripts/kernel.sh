@@ -1,18 +1,20 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
-# kernel.sh NAME FRAGMENT...: configures and builds a bzImage and the modules into build/out/NAME from the tree (CF_TREE=, default
-# build/linux): tinyconfig plus configs/FRAGMENT.config, in that order. NAME/.config is written anew only when the
-# fragments changed, so that `make menuconfig` lasts. Runs kbuild each time: it knows best what is out of date.
+# kernel.sh NAME [FRAGMENT...]: configures and builds a bzImage and the modules from the tree (CF_TREE=, default build/linux)
+# into build/out/NAME, with GROUP= into build/out/GROUP/NAME: tinyconfig plus the fragments in that order, by default those
+# of configs/kernels (selftests/groups.py says what a fragment is). The configuration is made anew only when the fragments
+# changed, so that `make menuconfig` lasts. Runs kbuild each time: it knows best what is out of date.
 # Honours CC, HOSTCC, LLVM, KBUILD_BUILD_TIMESTAMP and -j; ccache is used when CC is not set.
-# The modules are installed to NAME/modules, as modprobe -d wants them. TARGETS= names other make targets than these.
+# The modules are installed to NAME/modules, as modprobe -d wants them. TARGETS= names other make targets than these; with
+# TARGETS=configure it only configures.
 # NAME/.series is the hash of the series in it, or none; there is no such file while a build is not whole.
 . "$(dirname "$0")/lib.sh"
 
-[ $# -ge 2 ] || die "usage: kernel.sh NAME FRAGMENT..."
+[ $# -ge 1 ] || die "usage: kernel.sh NAME [FRAGMENT...]"
 name=$1
 shift
 tree=${CF_TREE:-$TREE}
-out=$BUILD/out/$name
+out=$KERNELS/$name
 mkdir -p "$out"
 take_lock "kernel-$name"
 kernel_version "$tree" >/dev/null || die "$tree is not a Linux source tree: run make base"
@@ -36,46 +38,54 @@ export KBUILD_BUILD_VERSION=${KBUILD_BUILD_VERSION:-1}
 export KBUILD_BUILD_USER=${KBUILD_BUILD_USER:-user} KBUILD_BUILD_HOST=${KBUILD_BUILD_HOST:-host}
 
 [ "${TARGETS:-}" = menuconfig ] || rm -f "$out/.series"
-fragments=()
-for f; do
-	fragments+=("$ROOT/configs/$f.config")
-	[ -f "$ROOT/configs/$f.config" ] || die "no fragment configs/$f.config"
-done
+groups=(python3 "$ROOT/selftests/groups.py")
+fragments=("$@")
+if [ $# -eq 0 ]; then
+	found=$("${groups[@]}" kernel "$name")
+	mapfile -t fragments <<< "$found"
+fi
 
-# lost_symbols: the lines of the fragments that Kconfig did not take; the last word on a symbol counts
-lost_symbols() {
-	cat "${fragments[@]}" | awk '
-		/^CONFIG_/ { split($0, a, "="); want[a[1]] = $0 }
-		/^# CONFIG_.* is not set$/ { want[$2] = $0 }
-		END { for (s in want) print want[s] }' | sort > "$out/.wanted"
-	while read -r line; do
-		case $line in
-		'#'*) symbol=${line#\# }; symbol=${symbol% is not set}
-		      ! grep -q "^$symbol=" "$out/.config" || echo "$line" ;;
-		*)    grep -qxF "$line" "$out/.config" || echo "$line" ;;
-		esac
-	done < "$out/.wanted"
+# files_of FRAGMENT...: the files of fragments, in the array files
+files_of() {
+	local found
+	found=$("${groups[@]}" fragments "$tree" "$out/fragments" "$@")
+	mapfile -t files <<< "$found"
 }
 
+# merged: a configuration of the files, and in lost what Kconfig did not take of them
+merged() {
+	{ make -s "${flags[@]}" tinyconfig &&
+	  "$tree/scripts/kconfig/merge_config.sh" -m -O "$out" "$out/.config" "${files[@]}" &&
+	  make -s "${flags[@]}" olddefconfig; } > "$out/configure.log" 2>&1 ||
+		die "the configuration of $name failed; see $out/configure.log"
+	lost=$("${groups[@]}" lost "$out/.config" "${files[@]}")
+}
+
+# A fragment with a question mark is left out where Kconfig does not take it
 configure() {
-	local stamp=$out/.configured hash lost
-	hash=$(cat "${fragments[@]}" | sha256sum | cut -c1-16)
+	local stamp=$out/.configured hash fragment must=()
+	files_of "${fragments[@]%\?}"
+	hash=$(cat "${files[@]}" | sha256sum | cut -c1-16)
 	if [ "$(cat "$stamp" 2>/dev/null)" = "$hash" ] && [ -f "$out/.config" ]; then
 		make -s "${flags[@]}" olddefconfig >/dev/null || die "olddefconfig failed in $out"
 		return
 	fi
-	{ make -s "${flags[@]}" tinyconfig &&
-	  "$tree/scripts/kconfig/merge_config.sh" -m -O "$out" "$out/.config" "${fragments[@]}" &&
-	  make -s "${flags[@]}" olddefconfig; } > "$out/configure.log" 2>&1 ||
-		die "the configuration of $name failed; see $out/configure.log"
-	lost=$(lost_symbols)
+	merged
+	for fragment in "${fragments[@]}"; do [[ $fragment = *\? ]] || must+=("$fragment"); done
+	if [ -n "$lost" ] && [ ${#must[@]} != ${#fragments[@]} ]; then
+		warn "$name goes without an optional fragment: Kconfig did not take $(echo "$lost" | xargs)"
+		files_of "${must[@]}"
+		merged
+	fi
 	[ -z "$lost" ] || die "configs: Kconfig did not take: $(echo "$lost" | xargs)"
 	echo "$hash" > "$stamp"
 }
 
 trap 'warn "interrupted; run it again to continue"; exit 130' INT TERM
 configure
+[ "${TARGETS:-}" != configure ] || exit 0
 if [ "${TARGETS:-}" = menuconfig ]; then
+	"$ROOT/scripts/tools.sh" menuconfig
 	exec make "${flags[@]}" menuconfig
 fi
 start=$SECONDS

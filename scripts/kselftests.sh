@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
-# Builds the series' kselftest targets (configs/kselftests) and installs them to build/out/vm/kselftest.
+# Builds the kselftest targets of the pushed groups (selftests/GROUP/kselftests), installs them to build/out/vm/kselftest.
 . "$(dirname "$0")/lib.sh"
 
-targets=$(awk '!/^#/ && NF {print $1}' "$ROOT/configs/kselftests" | xargs)
-out=$BUILD/out/vm
+targets=$(python3 "$ROOT/selftests/groups.py" targets "$TREE")
+[ -n "$targets" ] || die "no group with a kselftest is on $TREE"
+out=$KERNELS/vm
 log=$out/kselftest.log
 rm -rf "$out/kselftest"
 mkdir -p "$out/kselftest.build"

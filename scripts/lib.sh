@@ -9,7 +9,11 @@ BUILD=$(realpath -ms -- "$BUILD")
 CACHE=$(realpath -ms -- "${CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/cache-footprint}")
 TREE=$(realpath -ms -- "${KDIR:-$BUILD/linux}")
 PIN=${PIN:-$ROOT/configs/kernel.pin}
-RESULTS=$BUILD/results
+# The kernels and results of GROUP="a b" are in out/a+b and results/a+b, the results of JOB=c in results/job-c
+GROUP_DIR=$(xargs <<< "${GROUP:-}")
+GROUP_DIR=${GROUP_DIR:+/${GROUP_DIR// /+}}
+KERNELS=$BUILD/out$GROUP_DIR
+RESULTS=$BUILD/results$GROUP_DIR${JOB:+/job-$JOB}
 VENV=$BUILD/venv
 # The user's own quilt settings are for the user's own queue
 unset "${!QUILT_@}"

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Merges the results of all stages of `make test` and closes the run.
 
-Reads <results>/parts/*.json (lists of {"id", "status", "reason", "seconds"}) and <results>/stages (minutes per stage);
-writes <results>/tests.json and <results>/junit.xml; fails a run that ends after $DEADLINE (seconds since 1970, set by
+Reads <results>/parts/*.json (selftests/results_file.py) and <results>/stages (minutes per stage); writes
+<results>/tests.json and <results>/junit.xml; fails a run that ends after $DEADLINE (seconds since 1970, set by
 continuous integration, whose limit $LIMIT_MINUTES is); prints failures, skips, minutes per stage and, as the last line,
 'N passed, N failed, N skipped'. Exit code: 0 if nothing failed and something passed, else 1; 2 for unreadable results.
 """
@@ -18,28 +18,20 @@ import time
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
-STATUSES = ("pass", "fail", "skip")
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from selftests import results_file  # noqa: E402
+from selftests.results_file import Result  # noqa: E402
 
 
-def read_parts(parts: Path) -> list[dict]:
-    """Every result below `parts`, in the order of the files' names.
-
-    A result without an id, with an unknown status or a skip without a reason becomes a failure: it would hide something.
-    The same id in two files counts once, the worse result first.
-    """
-    rank = {"fail": 0, "pass": 1, "skip": 2}
-    merged: dict[str, dict] = {}
+def read_parts(parts: Path) -> dict[str, Result]:
+    """Return every result below `parts` by its id; the same id in two files counts once, the worse result first."""
+    merged: dict[str, Result] = {}
     for file in sorted(parts.glob("*.json")):
-        for test in json.loads(file.read_text()):
-            if test.get("status") not in STATUSES or not test.get("id"):
-                test = {"id": test.get("id") or f"{file.stem}/unnamed", "status": "fail",
-                        "reason": f"{file.name}: not a result: {test}", "seconds": 0}
-            elif test["status"] == "skip" and not test.get("reason"):
-                test = {**test, "status": "fail", "reason": "skipped without a reason"}
-            known = merged.get(test["id"])
-            if known is None or rank[test["status"]] < rank[known["status"]]:
-                merged[test["id"]] = test
-    return list(merged.values())
+        for result in results_file.read(file):
+            results_file.merge(merged, result)
+    return merged
 
 
 def read_stages(file: Path) -> tuple[list[tuple[str, float]], float]:
@@ -49,26 +41,25 @@ def read_stages(file: Path) -> tuple[list[tuple[str, float]], float]:
     return [(name, int(seconds) / 60) for name, seconds in pairs], (time.time() - int(head.split()[-1])) / 60
 
 
-def failed_stages(tests: list[dict], names: list[str]) -> list[dict]:
+def failed_stages(tests: list[Result], names: list[str]) -> list[Result]:
     """A failure for each stage that ended badly: its tests may say why, or it may have had no chance to say anything."""
-    explained = any(test["status"] == "fail" for test in tests)
-    return [{"id": f"stage/{name}", "status": "fail", "seconds": 0,
-             "reason": "the stage ended with an error" + (" (see the failures above)" if explained else "")} for name in names]
+    reason = "the stage ended with an error" + (
+        " (see the failures above)" if any(test.status == "fail" for test in tests) else "")
+    return [Result(f"stage/{name}", "fail", reason) for name in names]
 
 
-def write_junit(tests: list[dict], file: Path) -> None:
+def write_junit(tests: list[Result], file: Path) -> None:
     """The same results as JUnit XML, one suite per part (the id up to the first slash)."""
     root = ET.Element("testsuites")
     suites: dict[str, ET.Element] = {}
     for test in tests:
-        part, _, name = test["id"].partition("/")
+        part, _, name = test.id.partition("/")
         if part not in suites:
             suites[part] = ET.SubElement(root, "testsuite", name=part)
-        suite = suites[part]
-        case = ET.SubElement(suite, "testcase", classname=part, name=name, time=f"{test.get('seconds') or 0:.3f}")
-        if test["status"] != "pass":
-            tag = "failure" if test["status"] == "fail" else "skipped"
-            ET.SubElement(case, tag, message=re.sub(r"[^\x20-\x7e]", "?", str(test.get("reason") or "")))
+        case = ET.SubElement(suites[part], "testcase", classname=part, name=name, time=f"{test.seconds:.3f}")
+        if test.status != "pass":
+            tag = "failure" if test.status == "fail" else "skipped"
+            ET.SubElement(case, tag, message=re.sub(r"[^\x20-\x7e]", "?", test.reason))
     ET.ElementTree(root).write(file, encoding="utf-8", xml_declaration=True)
 
 
@@ -80,7 +71,7 @@ def main() -> int:
     parser.add_argument("--failed-stage", action="append", default=[], help="a stage that ended with an error")
     args = parser.parse_args()
     try:
-        tests = read_parts(args.results / "parts")
+        tests = list(read_parts(args.results / "parts").values())
         stages, total = read_stages(args.results / "stages")
         deadline = float(os.environ.get("DEADLINE") or math.inf)
     except (OSError, ValueError, AttributeError, IndexError) as error:
@@ -88,17 +79,20 @@ def main() -> int:
         return 2
     tests += failed_stages(tests, args.failed_stage)
     if late := max(0, time.time() - deadline) / 60:
-        tests.append({"id": "stage/time", "status": "fail", "seconds": total * 60,
-                      "reason": f"{late:.0f} minutes over the limit of {os.environ.get('LIMIT_MINUTES')} minutes"})
-    (args.results / "tests.json").write_text(json.dumps({"series": args.series, "base": args.base, "tests": tests}, indent=1) + "\n")
+        reason = f"{late:.0f} minutes over the limit of {os.environ.get('LIMIT_MINUTES')} minutes"
+        tests.append(Result("stage/time", "fail", reason, total * 60))
+    rows = {"series": args.series, "base": args.base, "tests": [test.row() for test in tests]}
+    (args.results / "tests.json").write_text(json.dumps(rows, indent=1) + "\n")
     write_junit(tests, args.results / "junit.xml")
 
-    counts = {status: sum(test["status"] == status for test in tests) for status in STATUSES}
+    counts = {status: sum(test.status == status for test in tests) for status in ("pass", "fail", "skip")}
     for status in ("skip", "fail"):
         for test in tests:
-            if test["status"] == status:
-                print(f"{status.upper()} {test['id']}: {test.get('reason') or 'no reason given'}")
+            if test.status == status:
+                print(f"{status.upper()} {test.id}: {test.reason or 'no reason given'}")
     print("minutes: " + ", ".join(f"{name} {minutes:.1f}" for name, minutes in stages) + f"; together {total:.1f}")
+    if cached := sum(test.cached for test in tests):
+        print(f"{cached} of them passed in an earlier run with the same inputs (FRESH=1 runs them again)")
     print(f"{counts['pass']} passed, {counts['fail']} failed, {counts['skip']} skipped")
     return 0 if counts["pass"] and not counts["fail"] else 1
 

@@ -3,8 +3,8 @@
 # An interactive shell in a virtual machine that runs build/out/vm on this system's own root file system, copy on write.
 . "$(dirname "$0")/lib.sh"
 
-image=$BUILD/out/vm/arch/x86/boot/bzImage
-[ -f "$image" ] || die "no kernel in $BUILD/out/vm: run make kernel"
+image=$KERNELS/vm/arch/x86/boot/bzImage
+[ -f "$image" ] || die "no kernel in $KERNELS/vm: run make kernel"
 [ -x "$VENV/bin/vng" ] || die "virtme-ng is not installed: run make tools"
 # QEMU 7.2's TCG breaks live text poking when each virtual CPU has a thread of its own
 accel=(--disable-kvm --qemu-opts='-accel tcg,thread=single')

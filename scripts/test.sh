@@ -2,14 +2,16 @@
 # SPDX-License-Identifier: GPL-2.0
 # Everything that must hold, stage after stage; a failing stage does not stop the later ones, except that nothing can be
 # tested without a tree and the plain kernel. The results of all stages go to build/results/tests.json and junit.xml.
-# test.sh full: with the stage that is too long for every run.
+#   test.sh           make test; with GROUP= what belongs to these groups, in build/results/GROUP
+#   test.sh full      the same and the slow jobs
+#   test.sh job       the slow job JOB=NAME alone, in build/results/job-NAME
 . "$(dirname "$0")/lib.sh"
 cd "$ROOT"
 
 stage=scripts/stage.sh
 declare -a failed=()
-mode=${1:-}
-case $mode in "" | full) ;; *) die "usage: test.sh [full]" ;; esac
+mode=${1:-test}
+case $mode in test | full) ;; job) [ -n "${JOB:-}" ] || die "JOB= is not given" ;; *) die "usage: test.sh [full | job]" ;; esac
 
 run() {
 	local name=$1
@@ -18,14 +20,14 @@ run() {
 	"$stage" run "$name" "$@" </dev/null || failed+=("$name")
 }
 
-# beside NAME COMMAND...: a stage that runs beside the next ones, with the processor time that they leave
+# beside NAME COMMAND...: a stage that runs in parallel with the next ones, with the processor time that they leave
 beside() {
 	beside_name=$1
 	setsid nice -n 19 "$stage" run "$@" </dev/null > "$RESULTS/$1.out" 2>&1 &
 	beside_pid=$!
 }
 
-# joined: the stage that runs beside others has ended
+# joined: the stage that runs in parallel has ended
 joined() {
 	local code=0
 	wait "$beside_pid" || code=$?
@@ -44,8 +46,14 @@ must() {
 finish() {
 	echo
 	command -v python3 >/dev/null || die "no python3: the tools could not be installed"
-	exec python3 scripts/report.py --results "$RESULTS" --series "$(series_hash)" --base "$(base_version)" \
+	exec python3 scripts/report.py --results "$RESULTS" --series "$(series_hash "${GROUP:-}")" --base "$(base_version)" \
 		"${failed[@]/#/--failed-stage=}"
+}
+
+# tested FOLDER...: those of the folders below selftests/ that have tests
+tested() {
+	local name
+	for name; do ! compgen -G "selftests/$name/test_*.py" >/dev/null || echo "$name"; done
 }
 
 beside_pid=
@@ -56,30 +64,35 @@ must preflight scripts/preflight.sh
 must tools scripts/tools.sh
 must base scripts/base.sh
 must apply scripts/apply.sh
+if [ "$mode" = job ]; then
+	run "job_$JOB" scripts/python.sh selftests/jobs.py run "$JOB"
+	finish
+fi
 run lint scripts/lint.sh
-must kernel scripts/kernel.sh vm vm all-on
-run kernel_debug scripts/kernel.sh debug vm all-on debug
+must kernel scripts/kernel.sh vm
+for name in $(scripts/python.sh -m selftests.vm.boots --list | awk '$2 != "vm" {print $2}' | sort -u); do
+	run "kernel_$name" scripts/kernel.sh "$name"
+done
 must kselftests scripts/kselftests.sh
 # The boots that run alone leave a processor
-beside identity scripts/result.sh identity/off_means_off "nothing to compare" scripts/identity.sh
-run boots scripts/boots.sh
-joined
-run model_build scripts/model.sh build
-run model scripts/pytest.sh model -m "not static" selftests/cachemodel
-run user scripts/pytest.sh user -m "not full" selftests/usercopy
-run colour scripts/pytest.sh colour -m "not full" selftests/colour
-run imv scripts/pytest.sh imv -m "not full and not bench" selftests/imv
-run runner scripts/pytest.sh runner selftests/vm selftests/identity
-run queue scripts/pytest.sh queue -m "not static and not robust" selftests/queue
-run robust scripts/pytest.sh robust -m robust selftests/queue
+[ -n "${GROUP:-}" ] || beside identity selftests/results_file.py identity/off_means_off "nothing to compare" \
+	"$RESULTS/parts/identity.json" scripts/identity.sh
+run boots scripts/python.sh -m selftests.vm.boots
+[ -z "$beside_pid" ] || joined
+run model_build env KERNEL="$KERNELS/vm" scripts/model.sh build
+[ -n "${GROUP:-}" ] || run model scripts/pytest.sh model -m "not static" selftests/cachemodel
+read -ra chosen <<< "${GROUP:-$(python3 selftests/groups.py list | cut -f1 | xargs)}"
+for name in $(tested "${chosen[@]}"); do
+	run "$name" scripts/pytest.sh "$name" -m "not full and not bench" "selftests/$name"
+done
+if [ -z "${GROUP:-}" ]; then
+	run runner scripts/pytest.sh runner -m "not full" selftests/vm selftests/identity
+	run queue scripts/pytest.sh queue -m "not static and not robust and not full" selftests/queue
+	run robust scripts/pytest.sh robust -m robust selftests/queue
+fi
 if [ "$mode" = full ]; then
-	# What cannot be installed is skipped, with its reason
-	for section in plugins clang arm64; do scripts/tools.sh "$section" || true; done
-	plugins=$(gcc -print-file-name=plugin)/include/plugin-version.h
-	erase=()
-	[ ! -e "$plugins" ] || ! command -v g++ >/dev/null || erase=(kstack_erase)
-	run kernel_kasan scripts/kernel.sh kasan vm all-on kasan "${erase[@]}"
-	run boots_full scripts/boots.sh configs/boots-full
-	run full scripts/pytest.sh full -m full selftests
+	for name in $(python3 selftests/jobs.py list | cut -f1); do
+		run "job_$name" scripts/python.sh selftests/jobs.py run "$name"
+	done
 fi
 finish

@@ -10,12 +10,13 @@ $CF_RESULTS/parts/$CF_PART.json.
 
 from __future__ import annotations
 
-import json
 import os
-from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import pytest
+
+from selftests import results_file
+from selftests.results_file import Result
 
 SELFTESTS = Path(__file__).resolve().parent
 MARKERS = (
@@ -30,45 +31,22 @@ PARTS = {"cachemodel": "model"}
 NO_REASON = ("", "Skipped", "unconditional skip")
 
 
-@dataclass
-class Result:
-    """One line of the result file."""
-
-    id: str
-    status: str
-    reason: str = ""
-    seconds: float = 0.0
-
-
 class Recorder:
     """Collects the outcome of each test under its stable id."""
 
     def __init__(self) -> None:
         self.results: dict[str, Result] = {}
 
-    def add(self, test_id: str, status: str, reason: str, seconds: float) -> None:
+    def add(self, test_id: str, status: str, reason: str, seconds: float, cached: bool = False) -> None:
         """Merge one run into the result of its id.
 
-        Args: the id, pass|fail|skip, one line of reason, the time it took.
+        Args: the id, pass|fail|skip, one line of reason, the time it took, whether it was proven before.
         """
-        old = self.results.get(test_id)
-        if old is None:
-            self.results[test_id] = Result(test_id, status, reason, seconds)
-            return
-        old.seconds += seconds
-        rank = {"fail": 2, "pass": 1, "skip": 0}
-        if rank[status] > rank[old.status]:
-            old.status, old.reason = status, reason
+        results_file.merge(self.results, Result(test_id, status, reason, seconds, cached))
 
     def write(self, path: Path) -> None:
-        """Write the list as JSON; the file appears whole or not at all."""
-        path.parent.mkdir(parents=True, exist_ok=True)
-        rows = [asdict(result) for result in self.results.values()]
-        for row in rows:
-            row["seconds"] = round(row["seconds"], 3)
-        scratch = path.with_suffix(".tmp")
-        scratch.write_text(json.dumps(rows, indent=1) + "\n")
-        scratch.replace(path)
+        """Write the result file."""
+        results_file.write(path, self.results.values())
 
 
 RECORDER = pytest.StashKey[Recorder]()
@@ -158,7 +136,7 @@ def pytest_runtest_makereport(item: pytest.Item):
         recorder.add(stable_id(item), "skip", one_line(report), report.duration)
     elif report.when == "call":
         seconds = report.duration + item.stash.get(SETUP, 0.0)
-        recorder.add(stable_id(item), "pass", "", seconds)
+        recorder.add(stable_id(item), "pass", "", seconds, dict(item.user_properties).get("cached", False))
     elif report.when == "setup":
         item.stash[SETUP] = report.duration
     elif stable_id(item) in recorder.results:

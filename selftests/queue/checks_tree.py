@@ -12,6 +12,7 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
+from selftests.groups import lost_lines
 from selftests.queue.patchqueue import Patch, Queue
 from selftests.queue.proc import each, jobs, last_lines, run
 
@@ -247,42 +248,21 @@ def entry_findings(entry: list[str], symbol: str, known: str) -> list[str]:
     return findings
 
 
-def fragment_lines(text: str) -> list[str]:
-    """Return the settings of a fragment: CONFIG_X=..., # CONFIG_X is not set."""
-    return re.findall(r"^(?:CONFIG_\w+=.*|# CONFIG_\w+ is not set)$", text, re.M)
-
-
-def lost_lines(fragment: str, config: str) -> list[str]:
-    """Return the settings of a fragment that a .config does not have."""
-    have = set(config.splitlines())
-    lost: list[str] = []
-    for line in fragment_lines(fragment):
-        off = re.match(r"(?:# (CONFIG_\w+) is not set|(CONFIG_\w+)=n)$", line)
-        if off:
-            name = off[1] or off[2]
-            if any(other.startswith(f"{name}=") for other in have):
-                lost.append(line)
-        elif line.rstrip() not in have:
-            lost.append(line)
-    return lost
-
-
 def needs_plugins(fragment: Path) -> bool:
     """Whether a fragment switches on something that gcc's plugin headers are needed for."""
     return "CONFIG_GCC_PLUGINS=y" in fragment.read_text().splitlines()
 
 
-def check_config_fragments(fragments: list[Path], configs: Path, kernel: Path, scratch: Path) -> list[str]:
+def check_config_fragments(vm: Path, fragments: list[Path], kernel: Path, scratch: Path) -> list[str]:
     """Each line of each fragment survives tinyconfig + vm.config + olddefconfig.
 
-    Args: the fragments, the directory of vm.config, the pushed tree, a directory for O=.
+    Args: vm.config, the fragments, the pushed tree, a directory for O=.
     """
-    vm = configs / "vm.config"
     if not vm.is_file():
-        return ["configs/vm.config is missing"]
+        return [f"{vm.name} is missing"]
 
     def one(fragment: Path) -> list[str]:
-        out = scratch / fragment.stem
+        out = scratch / f"{fragment.parent.name}-{fragment.stem}"
         out.mkdir(parents=True)
         text = fragment.read_text()
         make = ["make", "-s", "-C", kernel, f"O={out}"]

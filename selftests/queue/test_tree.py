@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from pathlib import Path
 
 import pytest
 
+from selftests import groups
 from selftests.queue import checks_tree as checks
 from selftests.queue.fixtures import Builder
 from selftests.queue.patchqueue import Queue
@@ -65,26 +67,36 @@ def test_kconfig_documented(queue: Queue, files: tuple[Path, Path]) -> None:
     none(checks.check_kconfig_documented(queue, files[1]))
 
 
+def fragments_here() -> list[Path]:
+    """The configuration fragments of the repository, in order."""
+    root = Path(os.environ["CF_ROOT"])
+    return sorted([*root.glob("configs/*.config"), *root.glob("selftests/*/*.config")])
+
+
 @pytest.fixture(scope="module")
-def configs() -> Path:
-    """The directory of the configuration fragments."""
-    return Path(os.environ["CF_ROOT"]) / "configs"
+def vm() -> Path:
+    """The fragment that every kernel starts from."""
+    return Path(os.environ["CF_ROOT"]) / "configs/vm.config"
 
 
 @pytest.mark.slow
-def test_config_fragments(configs: Path, kernel: Path, tmp_path: Path) -> None:
-    fragments = [path for path in sorted(configs.glob("*.config")) if not checks.needs_plugins(path)]
-    none(checks.check_config_fragments(fragments, configs, kernel, tmp_path))
+def test_config_fragments(vm: Path, kernel: Path, tmp_path: Path) -> None:
+    fragments = [path for path in fragments_here() if not checks.needs_plugins(path)]
+    for name in ("all-on", "all-off"):
+        fragments.append(tmp_path / "made" / f"{name}.config")
+        fragments[-1].parent.mkdir(exist_ok=True)
+        fragments[-1].write_text(groups.fragment(groups.queue(), kernel, name))
+    none(checks.check_config_fragments(vm, fragments, kernel, tmp_path))
 
 
 @pytest.mark.slow
-def test_config_fragments_plugins(configs: Path, kernel: Path, tmp_path: Path) -> None:
-    fragments = [path for path in sorted(configs.glob("*.config")) if checks.needs_plugins(path)]
+def test_config_fragments_plugins(vm: Path, kernel: Path, tmp_path: Path) -> None:
+    fragments = [path for path in fragments_here() if checks.needs_plugins(path)]
     headers = run(["gcc", "-print-file-name=plugin"]).stdout.strip()
     if not (Path(headers) / "include/plugin-version.h").is_file():
         pytest.skip("the headers of gcc's plugins are not installed: scripts/tools.sh plugins")
     assert fragments
-    none(checks.check_config_fragments(fragments, configs, kernel, tmp_path))
+    none(checks.check_config_fragments(vm, fragments, kernel, tmp_path))
 
 
 @pytest.mark.static
@@ -180,9 +192,9 @@ def test_selftest_config_lines() -> None:
 def test_selftest_config_fragments(kernel: Path, tmp_path: Path) -> None:
     configs = tmp_path / "configs"
     configs.mkdir()
-    (configs / "vm.config").write_text("CONFIG_64BIT=y\nCONFIG_SMP=y\n")
-    fragments = [configs / "vm.config"]
-    none(checks.check_config_fragments(fragments, configs, kernel, tmp_path / "good"))
-    (configs / "bad.config").write_text("CONFIG_SMP=y\nCONFIG_NO_SUCH_SYMBOL=y\n")
-    found = checks.check_config_fragments([*fragments, configs / "bad.config"], configs, kernel, tmp_path / "bad")
+    vm, bad = configs / "vm.config", configs / "bad.config"
+    vm.write_text("CONFIG_64BIT=y\nCONFIG_SMP=y\n")
+    none(checks.check_config_fragments(vm, [vm], kernel, tmp_path / "good"))
+    bad.write_text("CONFIG_SMP=y\nCONFIG_NO_SUCH_SYMBOL=y\n")
+    found = checks.check_config_fragments(vm, [vm, bad], kernel, tmp_path / "bad")
     assert found == ["bad.config: lost: CONFIG_NO_SUCH_SYMBOL=y"]

@@ -23,11 +23,11 @@ OBJECTS = ("arch/x86/kernel/cpu/common.o", "lib/usercopy.o", "lib/tests/usercopy
 
 
 def build_by_clang(name: str, config: str) -> None:
-    """Build a KUnit kernel of two fragments of configs/clang, or skip where clang is not installed."""
+    """Build a KUnit kernel of two fragments of clang/, or skip where clang is not installed."""
     missing = sorted({f"{package}-{CLANG}" for tool, package in TOOLS.items() if not shutil.which(f"{tool}-{CLANG}")})
     if missing:
         pytest.skip(f"not installed: {' '.join(missing)} (of Debian)")
-    configs = Path(os.environ["CF_ROOT"]) / "configs" / "clang"
+    configs = Path(__file__).resolve().parent / "clang"
     kunit(name, "x86_64", "build", [configs / "kunit.config", configs / f"{config}.config"],
           f"--make_options=LLVM=-{CLANG}")
 

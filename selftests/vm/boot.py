@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """Boots one kernel under QEMU, runs jobs in it and judges the whole boot.
 
@@ -15,37 +14,37 @@ To add a job, give one more --job; they run in the order given:
                            prints KTAP (version line, plan, results)
 The root file system is the host's: read-only, or with an overlay that is lost.
 Allowed splats and taints are in allow.txt, those of some boots only in
-allow-NAME.txt, skipped tests in skip.txt, ids that
-differ from what KUnit and kselftest call a test in ids.txt.
+selftests/GROUP/allow-NAME.txt, skipped tests in skip.txt, ids that differ from
+what KUnit and kselftest call a test in selftests/GROUP/ids.txt.
 
 Files written: RESULTS/vm-NAME/{console.log,jobs.log,guest.sh,command.txt} and
-RESULTS/parts/vm-NAME.json, a list of {"id", "status", "reason", "seconds"}.
+RESULTS/parts/vm-NAME.json, a result file.
 Exit status: 0 nothing failed, 1 something did, 2 usage, 130 interrupted.
-KVM=1 in the environment uses KVM instead of TCG, after a probe.
+KVM=1 in the environment uses KVM instead of TCG.
 """
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import re
 import secrets
 import shlex
 import sys
-from dataclasses import asdict
 from pathlib import Path
 
-import kvm
-from guest import Guest, GuestError, Outcome, run
-from jobs import (Job, JobError, Output, before_jobs, end_taint, guest_script,
+from selftests import results_file
+from selftests.results_file import Result
+from selftests.vm.guest import KVM_SECONDS, Guest, GuestError, Outcome, run
+from selftests.vm.jobs import (Job, JobError, Output, before_jobs, end_taint, guest_script,
                   kselftest_command, kselftest_programs, parse_job,
                   split_output)
-from ktap import Result, load_parser, parse, unique
-from lists import Allow, ListError, Skip, read_allow, read_ids, read_skip
-from splats import bad_taint, find_splats
+from selftests.vm.ktap import load_parser, parse, unique
+from selftests.vm.lists import Allow, ListError, Skip, read_allow, read_ids, read_skip
+from selftests.vm.splats import bad_taint, find_splats
 
 CPU_OUT_OF_SPEC = 2  # taint bit
 HERE = Path(__file__).resolve().parent
+ROOMS = HERE.parent
 
 
 def arguments(argv: list[str] | None) -> argparse.Namespace:
@@ -80,6 +79,8 @@ def arguments(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--allow", action="append", default=[],
                         metavar="NAME",
                         help="allow-NAME.txt holds as well, may be repeated")
+    parser.add_argument("--rooms", type=Path, default=ROOMS, metavar="DIR",
+                        help="where the groups' lists are (default: selftests)")
     parser.add_argument("--qemu-opt", action="append", default=[],
                         help="options for QEMU, may be repeated; write "
                              "--qemu-opt='-cpu max,-smap'")
@@ -95,6 +96,14 @@ def arguments(argv: list[str] | None) -> argparse.Namespace:
     if not re.fullmatch(r"[\w-]+", args.name):
         parser.error(f"--name {args.name}: letters, digits, _ and - only")
     return args
+
+
+def allow_file(rooms: Path, name: str) -> Path:
+    """Return the one list of allowed splats of that name; raises ListError."""
+    found = sorted(rooms.glob(f"*/allow-{name}.txt"))
+    if len(found) != 1:
+        raise ListError(f"--allow {name}: {len(found)} files selftests/*/allow-{name}.txt, one expected")
+    return found[0]
 
 
 def commands(jobs: list[Job], directory: Path | None, skip: Skip, seconds: int
@@ -186,9 +195,9 @@ def main(argv: list[str] | None = None) -> int:
     args = arguments(argv)
     try:
         allow = read_allow(HERE / "allow.txt", *(
-            HERE / f"allow-{name}.txt" for name in args.allow))
+            allow_file(args.rooms, name) for name in args.allow))
         skip = read_skip(HERE / "skip.txt")
-        ids = read_ids(HERE / "ids.txt")
+        ids = read_ids(*sorted(args.rooms.glob("*/ids.txt")))
         jobs = [parse_job(text) for text in args.job]
         parser = load_parser(args.tree.resolve())
         tests = args.kselftest_dir and args.kselftest_dir.resolve()
@@ -200,18 +209,12 @@ def main(argv: list[str] | None = None) -> int:
     if re.search(r"\b(set|clear)cpuid=", " ".join(args.append)):
         allow.taints[CPU_OUT_OF_SPEC] = "setcpuid= and clearcpuid= set it"
     use_kvm = os.environ.get("KVM") == "1"
-    if use_kvm and not kvm.works():
-        print("boot.py: KVM=1, but KVM does not work here: no guest ran within "
-              "10 s; unset KVM to use TCG", file=sys.stderr)
-        return 2
-
     nonce = secrets.token_hex(8)
     directory = (args.results / f"vm-{args.name}").resolve()
     directory.mkdir(parents=True, exist_ok=True)
     script, jobs_log = directory / "guest.sh", directory / "jobs.log"
     console = directory / "console.log"
     part = args.results / "parts" / f"vm-{args.name}.json"
-    part.parent.mkdir(parents=True, exist_ok=True)
     for old in (part, console):
         old.unlink(missing_ok=True)
     script.write_text(guest_script(list(todo.values()), nonce, args.env))
@@ -227,6 +230,10 @@ def main(argv: list[str] | None = None) -> int:
         print(f"boot.py: {error}", file=sys.stderr)
         return 2
 
+    if outcome.end == "silent":
+        print("boot.py: KVM=1, but KVM does not work here: the kernel said nothing "
+              f"in {KVM_SECONDS:g} s; unset KVM to use TCG", file=sys.stderr)
+        return 2
     log = console.read_text(errors="replace").replace("\r", "").split("\n")
     outputs = split_output(jobs_log.read_text(errors="replace"), nonce)
     by_job = {number: outputs.get(order, Output([]))
@@ -250,8 +257,7 @@ def main(argv: list[str] | None = None) -> int:
     boot = Result(f"vm/boot_{args.name}", "fail" if errors else "pass",
                   "; ".join(errors), round(outcome.seconds, 1))
     results = unique([boot, *results])
-    part.write_text(json.dumps([asdict(result) for result in results],
-                               indent=1) + "\n")
+    results_file.write(part, results)
     print(summary(results, boot, args.results / f"vm-{args.name}"))
     if outcome.end == "interrupted":
         return 130

@@ -2,13 +2,9 @@
 """What the tests are given: CF_KERNEL (bzImage), CF_TREE (source tree) and
 CF_RESULTS (directory). One that is unset or missing fails a test; none skips."""
 import os
-import sys
 from pathlib import Path
 
 import pytest
-
-# The scripts import each other by name, whatever pytest's import mode is.
-sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 
 def _path(variable: str) -> Path:

@@ -19,8 +19,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
-from jobs import PORT
+from selftests.vm.jobs import PORT
 
+KVM_SECONDS = 15.0
 APPEND = ("panic_on_warn=1", "oops=panic", "ignore_loglevel",
           "printk.devkmsg=on")
 
@@ -78,7 +79,7 @@ class Guest:
 
 @dataclass
 class Outcome:
-    """How a guest ended. seconds: wall time; end: ended, limit, interrupted."""
+    """How a guest ended. seconds: wall time; end: ended, limit, interrupted, or silent: no kernel spoke."""
 
     seconds: float
     end: str
@@ -91,11 +92,29 @@ def _copy(source: IO[bytes], target: IO[bytes]) -> None:
         target.flush()
 
 
+def _wait(process: subprocess.Popen, console: Path, limit: float, first: float) -> str:
+    """Wait for the end of a guest; returns how it ended. first: seconds until the kernel speaks, 0 for no such limit."""
+    try:
+        if first:
+            try:
+                process.wait(first)
+            except subprocess.TimeoutExpired:
+                if b"Linux version " not in console.read_bytes():
+                    return "silent"
+        process.wait(limit - first)
+    except subprocess.TimeoutExpired:
+        return "limit"
+    except KeyboardInterrupt:
+        return "interrupted"
+    return "ended"
+
+
 def run(guest: Guest, console: Path, limit: float) -> Outcome:
     """Run a guest and return how it ended.
 
     console: file for the kernel's console; limit: seconds. On the limit and on
-    SIGINT or SIGTERM the whole process group is killed; the logs stay.
+    SIGINT or SIGTERM the whole process group is killed; the logs stay. With KVM,
+    which may be there and hang, so is a guest that says nothing for KVM_SECONDS.
     """
     command = guest.command()
     start = time.monotonic()
@@ -118,11 +137,7 @@ def run(guest: Guest, console: Path, limit: float) -> Outcome:
                                 daemon=True)
         try:
             pump.start()
-            process.wait(limit)
-        except subprocess.TimeoutExpired:
-            end = "limit"
-        except KeyboardInterrupt:
-            end = "interrupted"
+            end = _wait(process, console, limit, KVM_SECONDS if guest.kvm else 0)
         finally:
             try:
                 os.killpg(process.pid, signal.SIGKILL)

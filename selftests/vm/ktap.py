@@ -16,19 +16,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import kselftest
+from selftests.results_file import Result
+from selftests.vm import kselftest
 
 REASON_MAX = 300
-
-
-@dataclass
-class Result:
-    """One test. status: pass, fail or skip; seconds: 0 where not measured."""
-
-    id: str
-    status: str
-    reason: str = ""
-    seconds: float = 0.0
 
 
 @dataclass

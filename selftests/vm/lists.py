@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Reads the lists of allowed splats, skips and ids; a line without a reason is an error."""
+"""Reads the lists of allowed splats, skips and ids; an exception without a reason is an error."""
 from __future__ import annotations
 
 import re
@@ -98,15 +98,18 @@ def read_skip(path: Path) -> Skip:
     return Skip([(pattern, reason) for _, (pattern, reason) in _rows(path, 2)])
 
 
-def read_ids(path: Path) -> Ids:
-    """Return the list of ids in a file; raises ListError, OSError."""
+def read_ids(*paths: Path) -> Ids:
+    """Return the lists of ids in files; raises ListError, OSError."""
     ids = Ids()
-    for place, (prefix, new, _) in _rows(path, 3):
-        for text in (prefix, new):
-            if not PREFIX.fullmatch(text):
-                raise ListError(f"{place}: {text}: not the beginning of an id "
-                                "(part/test_name)")
-        if ids.rename(prefix) != prefix:
-            raise ListError(f"{place}: {prefix}: an earlier line renames it")
-        ids.entries.append((prefix, new))
+    for path in paths:
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            words = line.split()
+            if not words or line.startswith("#"):
+                continue
+            place = f"{path.name}:{number}"
+            if len(words) != 2 or not all(map(PREFIX.fullmatch, words)):
+                raise ListError(f"{place}: two beginnings of ids (part/test_name) expected: {line.strip()}")
+            if ids.rename(words[0]) != words[0]:
+                raise ListError(f"{place}: {words[0]}: an earlier line renames it")
+            ids.entries.append((words[0], words[1]))
     return ids

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from lists import Allow
+from selftests.vm.lists import Allow
 
 SPLATS = re.compile("|".join((
     r"\bWARNING: ",

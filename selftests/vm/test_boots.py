@@ -1,160 +1,247 @@
 # SPDX-License-Identifier: GPL-2.0
-"""boots.sh and boot.sh, with stand-ins for boot.sh and boot.py. No boots."""
+"""boots.py, with a stand-in for boot.py. No boots."""
+
 from __future__ import annotations
 
 import json
 import os
-import re
+import signal
 import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
 
-from jobs import parse_job
+from selftests import groups, proofs, results_file
+from selftests.results_file import Result
+from selftests.vm import boots as module
+from selftests.vm.boots import Boot, Runner, chosen, read_tables
+from selftests.vm.jobs import parse_job
 
-FILES = ("scripts/lib.sh", "scripts/boots.sh", "scripts/boot.sh")
-SHOW = "#!/bin/sh\necho \"$*\"\n"
+IMAGE = "arch/x86/boot/bzImage"
 
 
 class Small:
-    """A repository with nothing but what a boot needs."""
+    """A repository with nothing but what a boot needs: the tables, two kernels, a program in place of boot.py."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.root = root
-        self.vm = root / "build/out/vm"
-        for name in FILES:
-            self.write(name, (Path(os.environ["CF_ROOT"]) / name).read_text())
-        self.write("configs/kselftests", "# targets\nx86/a one A=1\nb two\nc\n")
+        self.out = root / "build/out/vm"
+        for kernel in ("vm", "debug"):
+            self.write(f"build/out/{kernel}/{IMAGE}", "image")
+            self.write(f"build/out/{kernel}/.series", "hash")
+        self.write("configs/kernels", "vm | vm all-on\ndebug | vm debug\n")
+        self.write("selftests/one/kselftests", "# targets\nx86/a A=1\n")
+        self.write("selftests/two/kselftests", "b\n")
+        for name, value in {"CF_OUT": self.out, "CF_RESULTS": root / "results", "CF_TREE": root / "tree",
+                            "CF_CACHE": root / "cache", "CF_JOBS": "1"}.items():
+            monkeypatch.setenv(name, str(value))
+        for name in ("GROUP", "FRESH", "KVM"):
+            monkeypatch.delenv(name, raising=False)
+        monkeypatch.setattr(groups, "ROOT", root)
+        monkeypatch.setattr(module, "ROOT", root)
+        monkeypatch.setattr(module, "TABLE", root / "configs/boots")
+        self.monkeypatch = monkeypatch
 
     def write(self, name: str, text: str) -> None:
-        """Write a file that can be run, with its directories."""
+        """Write a file with its directories."""
         path = self.root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-        path.chmod(0o755)
 
-    def run(self, *words: str) -> tuple[int, list[str]]:
-        """Return exit status and output of a script."""
-        done = subprocess.run(
-            [self.root / "scripts" / words[0], *words[1:]],
-            env={**os.environ, "BUILD": str(self.root / "build")},
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        return done.returncode, done.stdout.splitlines()
-
-    def boots(self, *lines: str, targets: str = "") -> tuple[int, list[str]]:
-        """Return what boots.sh makes of a configs/boots with these lines."""
-        if targets:
-            self.write("configs/kselftests", targets)
+    def boots(self, *lines: str, **tables: str) -> dict[str, Boot]:
+        """Return what is read of a configs/boots with these lines, and of groups' tables."""
         self.write("configs/boots", "# boots\n\n" + "\n".join(lines) + "\n")
-        self.write("scripts/boot.sh", SHOW)
-        return self.run("boots.sh")
+        for group, text in tables.items():
+            self.write(f"selftests/{group}/boots", text)
+        return read_tables(["one", "two"])
+
+    def runner(self, program: str) -> Runner:
+        """Return a runner whose boots are this shell program; $1 is the boot's name, $2 its result file."""
+        runner = Runner()
+        self.monkeypatch.setattr(Runner, "command", lambda self, boot: [
+            "sh", "-c", program, "sh", boot.name, str(self.part(boot))])
+        return runner
+
+    def rows(self, name: str) -> list[dict]:
+        """Return the results of a boot."""
+        return json.loads((self.root / f"results/parts/vm-{name}.json").read_text())
+
+
+PASS = """echo ran >> {log}; mkdir -p "${{2%/*}}"; echo '[{{"id": "vm/boot_a", "status": "{status}", "reason": "r",
+"seconds": 1}}]' > "$2"; [ {status} != fail ]"""
 
 
 @pytest.fixture
 def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Small:
-    monkeypatch.setenv("JOBS", "1")
-    return Small(tmp_path)
+    return Small(tmp_path, monkeypatch)
 
 
 def test_boots_lines(small: Small) -> None:
-    where = f"--kselftest-dir {small.vm}/kselftest"
-    assert small.boots(
-        "plain | vm |  | kunit", "a|debug|x=1 y|kselftests limit=9",
-        "b | vm | | kunit kselftest=x86/a cpus=4 allow=c ") == (0, [
-            "plain vm --job kunit --time-limit 600",
-            "a debug --append x=1 --append y --job kselftest=x86/a:one "
-            f"--env A=1 --job kselftest=b:two --job kselftest=c {where} "
-            "--time-limit 9",
-            f"b vm --job kunit --job kselftest=x86/a:one --env A=1 {where} "
-            "--cpus 4 --allow c --time-limit 600"])
+    """Words become options of boot.py; a group adds a command line and words to a boot of configs/boots."""
+    found = small.boots("plain | vm |  | kunit", "a|debug|x=1 y|kunit limit=9", one="a | + | z | kselftest=x86/a\n",
+                        two="b | vm | | kunit kselftest=b cpus=4 allow=c env=N=V memory=2G timeout=5 alone\n")
+    assert found["plain"].options() == ["--job=kunit", "--time-limit=600"]
+    assert found["a"].kernel == "debug" and found["a"].options() == [
+        "--append=x=1", "--append=y", "--append=z", "--job=kunit", "--time-limit=9", "--job=kselftest=x86/a:one",
+        "--env=A=1"]
+    assert found["b"].alone and found["b"].options() == [
+        "--job=kunit", "--job=kselftest=b:two", "--cpus=4", "--allow=c", "--env=N=V", "--memory=2G",
+        "--kselftest-timeout=5", "--time-limit=600"]
+    command = Runner().command(found["b"])
+    assert f"--kselftest-dir={small.out}/kselftest" in command
+    assert f"--env=MODPROBE_OPTIONS=-d {small.out}/modules" in command
 
 
-def test_boots_of_this_repository(small: Small) -> None:
-    """boot.py knows each job and each list of each of them."""
-    root = Path(os.environ["CF_ROOT"])
-    lines = (root / "configs/boots").read_text().splitlines()
-    code, printed = small.boots(*lines, targets=(root / "configs/kselftests").read_text())
-    assert code == 0 and printed
-    for line in printed:
-        for job in re.findall(r"--job (\S+)", line):
-            parse_job(job)
-        for name in re.findall(r"--allow (\S+)", line):
-            assert (root / f"selftests/vm/allow-{name}.txt").is_file()
+def test_boots_of_an_occasion(small: Small) -> None:
+    """Each boot has its occasion; a group's run has its own boots, those that it adds to and the default one."""
+    found = small.boots("first | vm | | kunit when=make", "default | vm | | kunit", "a | vm | | kunit",
+                        "b | vm | | kunit", one="a | + | |\nc | vm | | kunit alone\n", two="d | vm | | kunit when=full\n")
+
+    def names(*words: str, when: str = "test", only: tuple[str, ...] = ()) -> list[str]:
+        return [boot.name for boot in chosen(found, list(words), when, list(only))]
+
+    assert names() == ["c", "default", "a", "b"] and names(only=("one",)) == ["c", "default", "a"]
+    assert names(when="make") == ["first"] and names(when="full") == ["d"] and names("d", "b") == ["d", "b"]
+    with pytest.raises(groups.GroupError, match="no boot 'e'"):
+        names("e")
 
 
-def test_boots_side_by_side(small: Small, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_boots_of_this_repository() -> None:
+    """boot.py knows each job and each list of each of them, and each kernel can be made."""
+    everything = groups.chosen(groups.queue())
+    found = read_tables(everything)
+    assert {boot.when for boot in found.values()} == set(module.OCCASIONS)
+    targets = {word for boot in found.values() for word in boot.words if word.startswith("kselftest=")}
+    assert targets == {f"kselftest={target}" for target in groups.kselftests(everything)}
+    for boot in found.values():
+        for option in boot.options():
+            if option.startswith("--job="):
+                parse_job(option[6:])
+            if option.startswith("--allow="):
+                assert len(list((groups.ROOT / "selftests").glob(f"*/allow-{option[8:]}.txt"))) == 1, option
+
+
+def test_boots_side_by_side(small: Small, monkeypatch: pytest.MonkeyPatch, capfd) -> None:
     """Two at a time, those alone first; one failure fails all, and what a boot prints is in one piece."""
     log = small.root / "log"
+    found = list(small.boots("a | vm | | kunit", "b | vm | | kunit", "alone | vm | | kunit alone").values())
     meet = f"echo $1 >> {log}; for i in $(seq 100); do [ $(wc -l < {log}) -ge 3 ] && break; sleep 0.1; done"
-    boot = f"#!/bin/sh\necho $1 begins\n[ $1 = alone ] && echo alone >> {log} || {{ {meet}; }}\necho $1 ends\n[ $1 != a ]\n"
-    small.write("configs/boots", "a | vm | | kunit\nb | vm | | kunit\nalone | vm | | kunit alone\n")
-    small.write("scripts/boot.sh", boot)
-    monkeypatch.setenv("JOBS", "2")
-    code, printed = small.run("boots.sh")
-    assert code == 1 and printed[:2] == ["alone begins", "alone ends"]
-    assert log.read_text().split()[0] == "alone"
+    program = (f"echo $1 begins; if [ $1 = alone ]; then echo alone >> {log}; else {meet}; fi; echo $1 ends; "
+               'mkdir -p "${2%/*}"; echo "[]" > "$2"; [ $1 != a ]')
+    monkeypatch.setenv("CF_JOBS", "2")
+    assert not small.runner(program).all(chosen(dict(zip("abc", found)), [], "test", []))
+    printed = capfd.readouterr().out.splitlines()
+    assert printed[:2] == ["alone begins", "alone ends"] and log.read_text().split()[0] == "alone"
     rest = ["a begins", "a ends"], ["b begins", "b ends"]
     assert printed[2:] in (rest[0] + rest[1], rest[1] + rest[0])
     # With one at a time the second begins when the first has ended
-    monkeypatch.setenv("JOBS", "1")
+    monkeypatch.setenv("CF_JOBS", "1")
+    monkeypatch.setenv("FRESH", "1")
     log.unlink()
-    small.write("scripts/boot.sh", f"#!/bin/sh\necho $1 in >> {log}\nsleep 0.2\necho $1 out >> {log}\n")
-    code, _ = small.run("boots.sh")
-    assert code == 0 and log.read_text().split("\n")[:-1] == [
-        f"{name} {way}" for name in ("alone", "a", "b") for way in ("in", "out")]
+    program = f'echo $1 in >> {log}; sleep 0.2; echo $1 out >> {log}; mkdir -p "${{2%/*}}"; echo "[]" > "$2"'
+    assert small.runner(program).all(chosen(dict(zip("abc", found)), [], "test", []))
+    assert log.read_text().split("\n")[:-1] == [f"{name} {way}" for name in ("alone", "a", "b") for way in ("in", "out")]
 
 
 @pytest.mark.parametrize("line, error", [
-    ("a | kunit", "name | kernel"), ("a | vm | | ", "name | kernel"),
-    ("a | vm | | kunits", "unknown job kunits"),
-    ("a | vm | | kselftest=d", "no target d")])
+    ("a | kunit", "4 to 4 fields"), ("a | vm | | ", "no job"), ("a | nothing | | kunit", "no kernel 'nothing'"),
+    ("a | vm | | kunits", "unknown word 'kunits'"), ("a | vm | | kunit when=never", "unknown word"),
+    ("a | vm | | kselftest=d", "no target 'd'"), ("good | vm | | kunit", "good"), ("a | + | | kunit", "no boot a"),
+    ("a/b | vm | | kunit", "not a name")])
 def test_boots_refuse_a_bad_line(small: Small, line: str, error: str) -> None:
     """Before the first boot."""
-    code, printed = small.boots("good | vm | | kunit", line)
-    assert code == 1 and len(printed) == 1 and error in printed[0]
+    with pytest.raises(groups.GroupError, match=error):
+        small.boots("good | vm | | kunit", line)
 
 
 def test_boot_of_its_kernel(small: Small) -> None:
     """Each kernel with its own modules; without one, a failure says so."""
-    small.write("build/venv/bin/python", SHOW)
-    for kernel in ("vm", "debug"):
-        small.write(f"build/out/{kernel}/arch/x86/boot/bzImage", "")
-    small.write("build/out/debug/.series", "hash\n")
-    debug = small.vm.parent / "debug"
-    code, printed = small.run("boot.sh", "some", "debug", "--job", "kunit")
-    assert code == 0 and printed[0].endswith(
-        f"--name some --env MODPROBE_OPTIONS=-d {debug}/modules --job kunit")
-    assert f"--kernel {debug} " in printed[0]
-    code, printed = small.run("boot.sh", "other", "vm", "--job", "kunit")
-    reason = "no kernel in build/out/vm, or its last build failed"
-    assert code == 1 and len(printed) == 1 and printed[0].endswith(reason)
-    part = small.root / "build/results/parts/vm-other.json"
-    assert json.loads(part.read_text()) == [{
-        "id": "vm/boot_other", "status": "fail", "reason": reason,
-        "seconds": 0}]
+    found = small.boots("some | debug | | kunit", "other | vm | | kunit")
+    debug = small.out.parent / "debug"
+    command = Runner().command(found["some"])
+    assert f"--kernel={debug}" in command and f"--env=MODPROBE_OPTIONS=-d {debug}/modules" in command
+    (small.out / ".series").unlink()
+    assert not Runner()(found["other"])
+    assert small.rows("other") == [{"id": "vm/boot_other", "status": "fail", "seconds": 0.0,
+                                    "reason": "no kernel in out/vm, or its last build failed"}]
 
 
 def test_boot_that_gives_no_results(small: Small) -> None:
     """A failure says so, with the last line: the stage's exit is not all."""
-    small.write("build/venv/bin/python", "#!/bin/sh\necho a\necho 'b \"c\"'\nexit 7\n")
-    for name in ("arch/x86/boot/bzImage", ".series"):
-        small.write(f"build/out/vm/{name}", "")
-    code, printed = small.run("boot.sh", "some", "vm", "--job", "kunit")
-    assert code == 7 and printed == ["a", 'b "c"']
-    part = small.root / "build/results/parts/vm-some.json"
-    assert json.loads(part.read_text()) == [{
-        "id": "vm/boot_some", "status": "fail", "seconds": 0,
-        "reason": "boot.py: exit status 7: b c"}]
+    boot = small.boots("some | vm | | kunit")["some"]
+    assert not small.runner("echo a; echo 'b \"c\"'; exit 7")(boot)
+    assert small.rows("some") == [{"id": "vm/boot_some", "status": "fail", "seconds": 0.0,
+                                   "reason": 'boot.py: exit status 7: b "c"'}]
 
 
-def test_first_boot_is_of_the_plain_kernel(small: Small) -> None:
-    for name in ("build/out/vm/arch/x86/boot/bzImage", "build/out/vm/.series",
-                 "selftests/vm/a.py", "selftests/vm/a.txt",
-                 "configs/requirements.txt"):
-        small.write(name, "text\n")
-    small.write("build/venv/bin/python", SHOW)
-    code, printed = small.run("boot.sh", "first")
-    assert code == 0 and f"--kernel {small.vm} " in printed[0]
-    assert printed[0].endswith("--job kunit")
-    code, printed = small.run("boot.sh", "first")
-    assert code == 0 and "booted and passed before" in printed[0]
+def test_first_boot_is_of_the_plain_kernel() -> None:
+    """What make boots, as one of the boots of the tables."""
+    found = read_tables(groups.chosen(groups.queue()))
+    first = chosen(found, [], "make", [])
+    assert [(boot.kernel, boot.append, boot.options()) for boot in first] == [
+        ("vm", (), ["--job=kunit", "--time-limit=600"])]
+
+
+@pytest.mark.parametrize("status, runs", [("pass", 1), ("skip", 1), ("fail", 2)])
+def test_boot_verdicts_are_kept(small: Small, status: str, runs: int) -> None:
+    """A boot that passed is not run again, and its results say so, those that it skipped too; one that failed is."""
+    boot = small.boots("a | vm | | kunit")["a"]
+    log = small.root / "log"
+    runner = small.runner(PASS.format(log=log, status=status))
+    assert [runner(boot), runner(boot)] == [status != "fail"] * 2
+    assert log.read_text().count("ran") == runs
+    assert small.rows("a")[0].get("cached", False) == (runs == 1)
+
+
+@pytest.mark.parametrize("change", ["image", "module", "config", "words", "program", "checker", "kvm", "qemu", "fresh"])
+def test_boot_verdicts_depend_on(small: Small, monkeypatch: pytest.MonkeyPatch, change: str) -> None:
+    """Each of these makes a kept verdict worthless."""
+    line = "a | vm | | kunit kselftest=b"
+    log = small.root / "log"
+    runner = small.runner(PASS.format(log=log, status="pass"))
+    assert runner(small.boots(line)["a"]) and runner(small.boots(line)["a"]) and log.read_text().count("ran") == 1
+    files = {"image": f"build/out/vm/{IMAGE}", "module": "build/out/vm/modules/lib/a.ko", "config": "build/out/vm/.config",
+             "program": "build/out/vm/kselftest/b/b", "checker": "selftests/vm/new.py"}
+    if change in files:
+        small.write(files[change], "changed")
+    elif change == "words":
+        line += " cpus=3"
+    elif change == "qemu":
+        monkeypatch.setattr(proofs, "version", lambda *program: "another")
+    else:
+        monkeypatch.setenv("KVM" if change == "kvm" else "FRESH", "1")
+    runner = small.runner(PASS.format(log=log, status="pass"))
+    assert runner(small.boots(line)["a"]) and log.read_text().count("ran") == 2
+
+
+def test_boots_interrupted(tmp_path: Path) -> None:
+    """SIGTERM ends what runs, each boot with a failure of its own, and starts no more."""
+    program = (
+        "import sys; from selftests.vm import boots; from selftests.vm.boots import Boot, Runner\n"
+        "Runner.command = lambda self, boot: ['sh', '-c', 'trap \"touch $0.ended; exit 130\" TERM; touch $0.began; "
+        "for i in $(seq 100); do sleep 0.1; done', f'{self.results}/{boot.name}']\n"
+        "boots.chosen = lambda *_: [Boot(name, 'vm', (), ('kunit',)) for name in 'ab']\nsys.exit(boots.main([]))\n")
+    for name in (IMAGE, ".series"):
+        (tmp_path / "out/vm" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "out/vm" / name).write_text("")
+    process = subprocess.Popen(
+        [sys.executable, "-c", program], cwd=groups.ROOT, stdout=subprocess.PIPE, text=True,
+        env={**os.environ, "CF_OUT": str(tmp_path / "out/vm"), "CF_RESULTS": str(tmp_path), "CF_CACHE": str(tmp_path / "c"),
+             "CF_JOBS": "1"})
+    end = time.monotonic() + 30
+    while not (tmp_path / "a.began").exists() and time.monotonic() < end:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=30)
+    assert process.returncode == 130 and (tmp_path / "a.ended").exists() and not (tmp_path / "b.began").exists()
+    assert json.loads((tmp_path / "parts/vm-a.json").read_text())[0]["status"] == "fail"
+
+
+def test_merged_results() -> None:
+    """A failure counts before a pass, a pass before a skip; cached only if each of them is."""
+    known: dict[str, Result] = {}
+    for status, cached in (("skip", True), ("pass", True), ("pass", False)):
+        results_file.merge(known, Result("a/b", status, "r", 1.0, cached))
+    assert (known["a/b"].status, known["a/b"].cached, known["a/b"].seconds) == ("pass", False, 3.0)

@@ -5,10 +5,10 @@ from types import ModuleType
 
 import pytest
 
-from jobs import (Job, JobError, guest_script, kselftest_programs, parse_job,
+from selftests.vm.jobs import (Job, JobError, guest_script, kselftest_programs, parse_job,
                   split_output)
-from ktap import Report, Result, load_parser, parse, slug, unique
-from lists import read_ids
+from selftests.vm.ktap import Report, Result, load_parser, parse, slug, unique
+from selftests.vm.lists import read_ids
 
 KUNIT = """\
 [    1.399626] KTAP version 1
@@ -79,20 +79,20 @@ ok 7 selftests: demo: prints.sh # SKIP
 # Totals: pass:3 fail:2 xfail:0 xpass:0 skip:2 error:0"""
 
 
-IMMEDIATE = """\
+GROUP = """\
 TAP version 13
 1..2
-# selftests: immediate: test_immediate.sh
+# selftests: toy: test_all.sh
 # TAP version 13
 # 1..2
 # ok 1 module_1000_cycles
 # ok 2 no device # SKIP nothing to set
-ok 1 selftests: immediate: test_immediate.sh
-# selftests: immediate: test_stress.sh
+ok 1 selftests: toy: test_all.sh
+# selftests: toy: test_stress.sh
 # TAP version 13
 # 1..1
 # ok 1 hotplug
-not ok 2 selftests: immediate: test_stress.sh # exit=1"""
+not ok 2 selftests: toy: test_stress.sh # exit=1"""
 
 
 @pytest.fixture(scope="session")
@@ -213,18 +213,18 @@ def test_ids() -> None:
     assert names == ["p/x", "p/x_2", "p/y", "p/x_3"]
 
 
-def test_ids_of_immediate_values(parser: ModuleType) -> None:
-    """What ids.txt makes of both kinds of result; a program stays one."""
-    ids = read_ids(Path(__file__).resolve().parent / "ids.txt")
-    report = parse(parser, IMMEDIATE.splitlines(), "imv")
+def test_ids_of_a_group(parser: ModuleType, tmp_path: Path) -> None:
+    """What ids.txt makes of both kinds of result; a whole program keeps its name."""
+    path = tmp_path / "ids.txt"
+    path.write_text("# why\nkunit/toy.toy_test_ toy/\ntoy/test_all.sh. toy/\ntoy/test_stress.sh. toy/\n")
+    ids = read_ids(path)
+    report = parse(parser, GROUP.splitlines(), "toy")
     assert [ids.rename(result.id) for result in report.results] == [
-        "imv/module_1000_cycles", "imv/no_device", "imv/hotplug",
-        "imv/test_stress.sh"]
-    text = KUNIT.replace("usercopy_test_", "imv_test_").replace(
-        "usercopy", "immediate")
+        "toy/module_1000_cycles", "toy/no_device", "toy/hotplug", "toy/test_stress.sh"]
+    text = KUNIT.replace("usercopy_test_", "toy_test_").replace("usercopy", "toy")
     report = parse(parser, text.splitlines(), "kunit", True)
     assert [ids.rename(result.id) for result in report.results] == [
-        "imv/valid", "imv/invalid", "kunit/gen.params.size_8",
+        "toy/valid", "toy/invalid", "kunit/gen.params.size_8",
         "kunit/gen.params.size_16", "kunit/gen.plain"]
 
 

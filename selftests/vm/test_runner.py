@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-HERE = Path(__file__).resolve().parent
+ROOT = Path(__file__).resolve().parents[2]
 HEAD = "cmd=printf '%s\\n' 'TAP version 13'"
 GOOD = f"{HEAD} 1..1 'ok 1 works':demo"
 
@@ -44,7 +44,7 @@ class Boot:
 
     def __init__(self, kernel: Path, tree: Path, results: Path) -> None:
         self.results = results
-        self.command = [sys.executable, str(HERE / "boot.py"), "--kernel",
+        self.command = [sys.executable, "-m", "selftests.vm.boot", "--kernel",
                         str(kernel), "--tree", str(tree), "--results",
                         str(results)]
 
@@ -52,7 +52,7 @@ class Boot:
               **environment: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
             [*self.command, "--name", name, *options],
-            env={**os.environ, "KVM": "0", **environment},
+            cwd=ROOT, env={**os.environ, "KVM": "0", **environment},
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT, text=True)
 
@@ -68,8 +68,8 @@ class Boot:
     def console(self, name: str) -> Path:
         return self.results / f"vm-{name}" / "console.log"
 
-    def __call__(self, name: str, *jobs: str, limit: int = 120) -> Run:
-        options = [f"--job={job}" for job in jobs]
+    def __call__(self, name: str, *jobs: str, limit: int = 120, rooms: Path | None = None) -> Run:
+        options = [f"--job={job}" for job in jobs] + ([f"--rooms={rooms}"] if rooms else [])
         return self.finish(
             self.start(name, f"--time-limit={limit}", *options), name)
 
@@ -93,10 +93,12 @@ def qemus_of(directory: Path) -> list[str]:
     return found
 
 
-def test_runner_good(boot: Boot) -> None:
+def test_runner_good(boot: Boot, tmp_path: Path) -> None:
+    (tmp_path / "toy").mkdir()
+    (tmp_path / "toy/ids.txt").write_text("toy/test_all.sh. toy/\n")
     run = boot("runner-good", "kunit", GOOD,
                f"{HEAD} 1..2 'ok 1 a' 'ok 2 b # SKIP no such device':skips",
-               f"{HEAD} 1..1 'ok 1 test_immediate.sh.renamed':imv")
+               f"{HEAD} 1..1 'ok 1 test_all.sh.renamed':toy", rooms=tmp_path)
     assert run.failures() == []
     assert run.status == 0
     assert run.tests["vm/boot_runner-good"]["status"] == "pass"
@@ -105,7 +107,7 @@ def test_runner_good(boot: Boot) -> None:
         "id": "skips/b", "status": "skip", "reason": "no such device",
         "seconds": 0.0}
     assert any(name.startswith("kunit/") for name in run.tests)
-    assert run.tests["imv/renamed"]["status"] == "pass"
+    assert run.tests["toy/renamed"]["status"] == "pass"
     # Late messages are in the log, too.
     assert "reboot: Power down" in run.console
 

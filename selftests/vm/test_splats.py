@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from lists import Allow, ListError, Skip, read_allow, read_ids, read_skip
-from splats import bad_taint, find_splats
+from selftests.vm.lists import Allow, ListError, Skip, read_allow, read_ids, read_skip
+from selftests.vm.splats import bad_taint, find_splats
 
 HERE = Path(__file__).resolve().parent
 
@@ -103,24 +103,6 @@ def test_taint_is_named_unless_allowed() -> None:
     assert bad_taint(1 << 30, Allow()) == ["bit 30"]
 
 
-REFUSED = """\
-[    9.1] usercopy: Kernel memory overwrite attempt detected to SLUB object 'task_struct' (offset 64, size 64)!
-[    9.2] ------------[ cut here ]------------
-[    9.3] kernel BUG at mm/usercopy.c:102!
-[    9.4] Oops: invalid opcode: 0000 [#1] SMP
-[    9.5] CPU: 1 UID: 0 PID: 99 Comm: test_colours Tainted: G                 N 7.3.4 #1"""
-
-
-def test_refused_user_copies_are_allowed_where_it_is_said() -> None:
-    usual = HERE / "allow.txt"
-    allow = read_allow(usual, HERE / "allow-usercopy_refused.txt")
-    assert find_splats(REFUSED.splitlines(), allow) == []
-    assert bad_taint(1 << 18 | 1 << 7, allow) == []
-    assert len(find_splats(REFUSED.splitlines(), read_allow(usual))) == 3
-    for name in ("usercopy", "bug", "oops", "gp"):
-        assert find_splats(SPLATS[name].splitlines(), allow)
-
-
 @pytest.mark.parametrize("line", [
     "taint | 18", "taint | 18 | ", "splat | foo|bar", "taint | x | reason",
     "splat | ( | reason", "other | 1 | reason"])
@@ -144,7 +126,7 @@ def test_skip_list(tmp_path: Path) -> None:
 
 def test_id_list(tmp_path: Path) -> None:
     path = tmp_path / "ids.txt"
-    path.write_text("kunit/a.test_ | a/ | short\nkunit/a. | b/x_ | the rest\n")
+    path.write_text("# why\nkunit/a.test_ a/\nkunit/a. b/x_\n")
     ids = read_ids(path)
     assert ids.rename("kunit/a.test_one.two") == "a/one.two"
     assert ids.rename("kunit/a.one") == "b/x_one"
@@ -152,18 +134,16 @@ def test_id_list(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("line", [
-    "kunit/a. | a/", "kunit/a. | a/ | ", "kunit | a/ | reason",
-    "kunit/a. | a | reason", "kunit/a b | a/ | reason",
-    "kunit/known.more | a/ | reason"])
+    "kunit/a.", "kunit/a. a/ b/", "kunit a/", "kunit/a. a", "kunit/known.more a/"])
 def test_bad_id_line_is_refused(tmp_path: Path, line: str) -> None:
     path = tmp_path / "ids.txt"
-    path.write_text("kunit/known. | known/ | reason\n" + line + "\n")
+    path.write_text("kunit/known. known/\n" + line + "\n")
     with pytest.raises(ListError, match="ids.txt:2: "):
         read_ids(path)
 
 
 def test_lists_of_the_repository_are_well_formed() -> None:
-    for path in HERE.glob("allow*.txt"):
+    for path in HERE.parent.glob("*/allow*.txt"):
         read_allow(path)
-    read_ids(HERE / "ids.txt")
+    read_ids(*HERE.parent.glob("*/ids.txt"))
     assert isinstance(read_skip(HERE / "skip.txt"), Skip)

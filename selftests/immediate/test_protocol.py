@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The byte protocol of immediate values in user space, on the real CPU: protocol.c, and what it finds without a step.
 
-The figures of all runs, with the CPU, go to $CF_RESULTS/imv-protocol.log.
+The figures of all runs, with the CPU, go to $CF_RESULTS/immediate-protocol.log.
 """
 
 import os
@@ -28,7 +28,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The program, built."""
     if len(os.sched_getaffinity(0)) < 2:
         pytest.skip("needs 2 CPUs: one reads while the other one writes")
-    target = tmp_path_factory.mktemp("imv") / "protocol"
+    target = tmp_path_factory.mktemp("immediate") / "protocol"
     done = subprocess.run(["gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-pthread", "-o", target, *SOURCES],
                           capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -49,11 +49,11 @@ def wrong(figures: Figures) -> int:
 
 @pytest.fixture(scope="module")
 def run(program: Path) -> Iterator[Run]:
-    """A function that runs it with a form and options, and returns its figures; they also go to imv-protocol.log.
+    """A function that runs it with a form and options, and returns its figures; they also go to immediate-protocol.log.
 
     The exit code must be 0 or 1, and 1 if anything was wrong.
     """
-    path = Path(os.environ["CF_RESULTS"]) / "imv-protocol.log"
+    path = Path(os.environ["CF_RESULTS"]) / "immediate-protocol.log"
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", encoding="utf-8") as log:
         log.write(f"cpu={cpu_model()}\n")

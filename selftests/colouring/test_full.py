@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from selftests.colour.lkdtm import provoke
+from selftests.colouring.lkdtm import provoke
 
 pytestmark = pytest.mark.full
 
@@ -17,7 +17,7 @@ ERASED = "lkdtm: OK: the rest of the thread stack is properly erased"
 
 def test_kstack_erase() -> None:
     """What KSTACK_ERASE thinks of as the top of a stack begins below the lines that a task's colour leaves free."""
-    out = Path(os.environ["CF_BUILD"]) / "out/kasan"
+    out = Path(os.environ["CF_OUT"]).parent / "kasan"
     if "CONFIG_KSTACK_ERASE=y" not in (out / ".config").read_text().splitlines():
         pytest.skip("not installed when the kernel was built: g++ gcc-12-plugin-dev (of Debian)")
     # echo is one of the shell's own commands: a subshell makes it a task of its own

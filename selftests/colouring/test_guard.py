@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from selftests.colour.lkdtm import provoke
+from selftests.colouring.lkdtm import provoke
 
 pytestmark = pytest.mark.slow
 

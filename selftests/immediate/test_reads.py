@@ -2,7 +2,7 @@
 """What immediate values save: time in user space on the real CPU (reads.c, by make bench: what else the machine does
 decides), and text in the kernel's test module.
 
-The figures go to $CF_RESULTS/imv-reads.json and imv-text.json.
+The figures go to $CF_RESULTS/immediate-reads.json and immediate-text.json.
 """
 
 import json
@@ -34,13 +34,13 @@ def cpu_model() -> str:
 @pytest.fixture(scope="module")
 def cases(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, int, str], Case]:
     """The timed cases by (width, reads, cache)."""
-    program = tmp_path_factory.mktemp("imv") / "reads"
+    program = tmp_path_factory.mktemp("immediate") / "reads"
     subprocess.run(["gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-fno-pie", "-no-pie", "-o", program, HERE / "reads.c"],
                    check=True)
     done = subprocess.run([program, str(ROUNDS), str(THRASH_KIB)], check=True, capture_output=True, text=True)
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     RESULTS.mkdir(parents=True, exist_ok=True)
-    (RESULTS / "imv-reads.json").write_text(json.dumps(
+    (RESULTS / "immediate-reads.json").write_text(json.dumps(
         {"kind": "timed", "unit": "ns added to a getppid(), first decile", "cpu": cpu_model(), "rounds": ROUNDS,
          "thrash_kib": THRASH_KIB, "cases": rows}, indent=1) + "\n")
     print(done.stdout)
@@ -85,7 +85,7 @@ def test_text_size(module: Path) -> None:
     rows = {f"{what}_{width}": found[f"{what}_{width}_4096"] / 4096
             for what in ("loads", "immediates") for width in ("u32", "u64")}
     rows |= {"stub": found[".imv.text"] / sites, "table": found["__imv_table"] / sites}
-    (RESULTS / "imv-text.json").write_text(json.dumps(
+    (RESULTS / "immediate-text.json").write_text(json.dumps(
         {"kind": "counted", "unit": "bytes a read, with its branch", "rows": rows}, indent=1) + "\n")
     print(rows)
     assert rows["immediates_u32"] <= rows["loads_u32"], rows

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-BOOT = Path(__file__).resolve().parents[1] / "vm/boot.py"
+ROOT = Path(__file__).resolve().parents[2]
 DIRECT = "/sys/kernel/debug/provoke-crash/DIRECT"
 
 
@@ -17,10 +17,10 @@ def provoke(name: str, command: str, parameters: str, kernel: Path) -> str:
     """
     results = Path(os.environ["CF_RESULTS"]) / "lkdtm"
     done = subprocess.run(
-        [sys.executable, str(BOOT), f"--kernel={kernel}", f"--tree={os.environ['CF_TREE']}", f"--results={results}",
-         f"--name={name}", "--time-limit=300", *(f"--append={word}" for word in parameters.split()),
+        [sys.executable, "-m", "selftests.vm.boot", f"--kernel={kernel}", f"--tree={os.environ['CF_TREE']}",
+         f"--results={results}", f"--name={name}", "--time-limit=300", *(f"--append={word}" for word in parameters.split()),
          f"--job=cmd=DIRECT={DIRECT}; echo lkdtm: begins >/dev/kmsg; {command}:lkdtm"],
-        env={**os.environ, "KVM": "0"}, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        cwd=ROOT, env={**os.environ, "KVM": "0"}, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     console = results / f"vm-{name}" / "console.log"
     log = console.read_text(errors="replace") if console.exists() else ""
     assert "lkdtm: begins" in log, done.stdout[-2000:] + done.stderr[-1000:] + log[-1000:]

@@ -19,19 +19,19 @@ SPLAT = "BUG: sleeping function called from invalid context"
 
 def test_set_atomic_splat() -> None:
     """The set goes through, and might_sleep() in imv_set() has said what is wrong with it."""
-    kernel = Path(os.environ["CF_BUILD"]) / "out/debug"
+    kernel = Path(os.environ["CF_OUT"]).parent / "debug"
     if not (kernel / ".series").exists():
-        pytest.fail(f"no kernel in {kernel}: run scripts/kernel.sh debug vm all-on debug")
+        pytest.fail(f"no kernel in {kernel}: run scripts/kernel.sh debug")
     # Apart from the results of the run: this boot is meant to fail.
     results = Path(os.environ["CF_RESULTS"]) / "runner"
     done = subprocess.run(
-        [sys.executable, ROOT / "selftests/vm/boot.py", "--kernel", kernel, "--tree", os.environ["CF_TREE"],
-         "--results", results, "--name", "imv-splat", "--time-limit", "200", "--job", f"cmd={JOB}:demo",
+        [sys.executable, "-m", "selftests.vm.boot", "--kernel", kernel, "--tree", os.environ["CF_TREE"],
+         "--results", results, "--name", "immediate-splat", "--time-limit", "200", "--job", f"cmd={JOB}:demo",
          "--env", f"MODPROBE_OPTIONS=-d {kernel}/modules"],
-        stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     assert done.returncode == 1, done.stdout + done.stderr
-    assert f"FAIL vm/boot_imv-splat: splat: {SPLAT}" in done.stdout, done.stdout
-    console = (results / "vm-imv-splat/console.log").read_text(errors="replace")
+    assert f"FAIL vm/boot_immediate-splat: splat: {SPLAT}" in done.stdout, done.stdout
+    console = (results / "vm-immediate-splat/console.log").read_text(errors="replace")
     trace = console.partition(SPLAT)[2].partition("</TASK>")[0]
     assert "imv_set_var" in trace and "set_atomic" in trace, trace
-    assert "ok 1 set" in (results / "vm-imv-splat/jobs.log").read_text(), "the guest did not go on"
+    assert "ok 1 set" in (results / "vm-immediate-splat/jobs.log").read_text(), "the guest did not go on"
