@@ -4,10 +4,10 @@
 . "$(dirname "$0")/lib.sh"
 
 targets=$(python3 "$ROOT/selftests/groups.py" targets "$TREE")
-[ -n "$targets" ] || die "no group with a kselftest is on $TREE"
 out=$KERNELS/vm
 log=$out/kselftest.log
 rm -rf "$out/kselftest"
+[ -n "$targets" ] || { say "no group on $TREE has a kselftest"; exit 0; }
 mkdir -p "$out/kselftest.build"
 make -C "$TREE/tools/testing/selftests" O="$out/kselftest.build" TARGETS="$targets" SKIP_TARGETS= \
 	INSTALL_PATH="$out/kselftest" FORCE_TARGETS=1 install > "$log" 2>&1 || die "the kselftests do not build; see $log"

@@ -6,7 +6,7 @@
   groups.py fragments TREE OUT NAME.. writes the fragments of a configuration below OUT and prints their paths, in order
   groups.py lost CONFIG FILE..        prints the settings of the files that a .config does not have
   groups.py kernel NAME               the fragments of a kernel of the tables configs/kernels and selftests/GROUP/kernels
-  groups.py targets TREE              the kselftest targets of the groups that are pushed on TREE
+  groups.py targets TREE              the kselftest targets of the groups that are pushed on TREE, as far as it has them
 
 The fragment NAME is configs/NAME.config and, after it, selftests/GROUP/NAME.config of each group that is pushed on the
 tree. Two are made: all-on is options.config of the pushed groups, all-off turns off each option that a gated patch has.
@@ -154,7 +154,9 @@ def main(what: str, *words: str) -> None:
     elif what == "kernel":
         print("\n".join(kernel(*words)))
     elif what == "targets":
-        print(" ".join(kselftests(pushed(queue(), Path(*words)))))
+        tree = Path(*words)
+        print(" ".join(target for target in kselftests(pushed(queue(), tree))
+                       if (tree / "tools/testing/selftests" / target).is_dir()))
     else:
         raise GroupError(f"unknown word {what}")
 

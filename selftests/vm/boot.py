@@ -40,7 +40,7 @@ from selftests.vm.jobs import (Job, JobError, Output, before_jobs, end_taint, gu
                   split_output)
 from selftests.vm.ktap import load_parser, parse, unique
 from selftests.vm.lists import Allow, ListError, Skip, read_allow, read_ids, read_skip
-from selftests.vm.splats import bad_taint, find_splats
+from selftests.vm.splats import bad_taint, find_splats, whole_lines
 
 CPU_OUT_OF_SPEC = 2  # taint bit
 HERE = Path(__file__).resolve().parent
@@ -234,7 +234,7 @@ def main(argv: list[str] | None = None) -> int:
         print("boot.py: KVM=1, but KVM does not work here: the kernel said nothing "
               f"in {KVM_SECONDS:g} s; unset KVM to use TCG", file=sys.stderr)
         return 2
-    log = console.read_text(errors="replace").replace("\r", "").split("\n")
+    log = whole_lines(console.read_text(errors="replace").replace("\r", "").split("\n"))
     outputs = split_output(jobs_log.read_text(errors="replace"), nonce)
     by_job = {number: outputs.get(order, Output([]))
               for order, number in enumerate(todo)}

@@ -146,6 +146,24 @@ class _Walk:
             self.add(path, "fail", "no result line")
 
 
+def together(lines: Iterable[str]) -> list[str]:
+    """Return the lines of a log with each version line right before the header that belongs to it.
+
+    Another CPU's message may come between them, and kunit_parser takes no header there then.
+    """
+    out: list[str] = []
+    version: str | None = None
+    for line in lines:
+        if version is not None and re.search(r"# Subtest: |\b1\.\.\d+|TAP version", line):
+            out.append(version)
+            version = None
+        if re.search(r"TAP version \d+\s*$", line):
+            version = line
+        else:
+            out.append(line)
+    return out if version is None else [*out, version]
+
+
 def parse(parser: ModuleType, lines: Iterable[str], part: str,
           boot_log: bool = False) -> Report:
     """Return the report of one job.
@@ -155,7 +173,7 @@ def parse(parser: ModuleType, lines: Iterable[str], part: str,
     """
     report = Report()
     if boot_log:
-        text = list(lines)
+        text = together(lines)
     else:
         text, report.errors = kselftest.normalise(lines)
     if not any(re.search(r"TAP version \d+\s*$", line) for line in text):

@@ -51,6 +51,25 @@ TAINTS = ("PROPRIETARY_MODULE", "FORCED_MODULE", "CPU_OUT_OF_SPEC",
 TIMESTAMP = re.compile(r"^(<\d+>)?\[ *\d+\.\d+\](\[ *[TC]\d+\])? ?")
 
 
+REPLAY = "** replaying previous printk message **"
+
+
+def whole_lines(log: Iterable[str]) -> list[str]:
+    """Return a log without the beginnings of messages that the kernel printed again, whole, after a mark."""
+    out: list[str] = []
+    partial = None
+    for line in log:
+        if line == REPLAY and out:
+            partial = out.pop()
+        elif partial is not None and not line.startswith(partial):
+            out += [partial, line]
+            partial = None
+        else:
+            out.append(line)
+            partial = None
+    return out if partial is None else [*out, partial]
+
+
 def find_splats(log: Iterable[str], allow: Allow) -> list[str]:
     """Return the lines of a log that stand for a splat, without time stamps.
 

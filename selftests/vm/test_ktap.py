@@ -123,6 +123,17 @@ def test_kunit(parser: ModuleType) -> None:
     ]
 
 
+def test_kunit_with_a_message_before_a_header(parser: ModuleType) -> None:
+    """Of another CPU, between the version line of a suite and its name."""
+    noise = "[    1.6] tsc: Refined TSC clocksource calibration: 2596.075 MHz\n"
+    lines = KUNIT.splitlines(keepends=True)
+    for number, line in enumerate(lines):
+        if "KTAP version" in line:
+            text = "".join([*lines[:number + 1], noise, noise, *lines[number + 1:]])
+            assert short(run(parser, text, boot_log=True)) == short(run(parser, KUNIT, boot_log=True)), line
+            assert run(parser, text, boot_log=True).errors == []
+
+
 def test_kselftest(parser: ModuleType) -> None:
     report = run(parser, KSELFTEST)
     assert report.errors == []

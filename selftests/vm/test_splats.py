@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from selftests.vm.lists import Allow, ListError, Skip, read_allow, read_ids, read_skip
-from selftests.vm.splats import bad_taint, find_splats
+from selftests.vm.splats import REPLAY, bad_taint, find_splats, whole_lines
 
 HERE = Path(__file__).resolve().parent
 
@@ -94,6 +94,15 @@ def test_first_splat_line_is_the_reason() -> None:
 def test_quiet_log_has_no_splat() -> None:
     allow = read_allow(HERE / "allow.txt")
     assert find_splats(QUIET.splitlines(), allow) == []
+
+
+def test_replayed_message_counts_once() -> None:
+    """The beginning that was cut off goes; one that is not replayed, or not as it began, stays."""
+    assert whole_lines(["a", "WARNING: ker", REPLAY, "WARNING: kernel", "b"]) == ["a", "WARNING: kernel", "b"]
+    for log in (["a", "b"], ["WARNING: x", "WARNING: x at y"]):
+        assert whole_lines(log) == log
+    assert whole_lines(["WARNING: ker", REPLAY, "other"]) == ["WARNING: ker", "other"]
+    assert whole_lines(["WARNING: ker", REPLAY]) == ["WARNING: ker"]
 
 
 def test_taint_is_named_unless_allowed() -> None:
