@@ -5,13 +5,13 @@ SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 
 override BUILD := $(or $(BUILD),$(CURDIR)/build)
-export BUILD CACHE PIN QUEUE KDIR GROUP JOB FRESH FORCE LINUX_TARBALL LINUX_SHA256 KERNEL_MIRROR DEBIAN_MIRROR INSTALL KVM JOBS LLVM HOSTCC KBUILD_BUILD_TIMESTAMP
+export BUILD CACHE PIN QUEUE KDIR GROUP JOB FRESH FORCE DISCARD LINUX_TARBALL LINUX_SHA256 KERNEL_MIRROR DEBIAN_MIRROR INSTALL KVM JOBS LLVM HOSTCC KBUILD_BUILD_TIMESTAMP
 export WORKLOAD SET GEOMETRY ALSO CPUID BOUND INSTRUCTIONS RESULT KERNEL APPEND RANGE TOP QEMU MEMORY TIME_LIMIT ONLY A B
 ifneq ($(origin CC),default)
 export CC
 endif
 # An empty value means not given
-$(foreach v,CACHE PIN QUEUE KDIR GROUP JOB FRESH FORCE LINUX_TARBALL LINUX_SHA256 KERNEL_MIRROR DEBIAN_MIRROR INSTALL KVM JOBS LLVM HOSTCC KBUILD_BUILD_TIMESTAMP,\
+$(foreach v,CACHE PIN QUEUE KDIR GROUP JOB FRESH FORCE DISCARD LINUX_TARBALL LINUX_SHA256 KERNEL_MIRROR DEBIAN_MIRROR INSTALL KVM JOBS LLVM HOSTCC KBUILD_BUILD_TIMESTAMP,\
 	$(if $($(v)),,$(eval unexport $(v))))
 
 stage = scripts/stage.sh
@@ -25,7 +25,7 @@ all: ## Tools, base kernel, push the series (GROUP=: one group), build it with e
 	@$(stage) run preflight scripts/preflight.sh
 	@$(stage) run tools scripts/tools.sh
 	@$(stage) run base scripts/base.sh
-	@$(stage) run apply scripts/apply.sh
+	@$(stage) run apply scripts/tree.py apply
 	+@$(stage) run kernel scripts/kernel.sh vm
 	@$(stage) run boot scripts/python.sh -m selftests.vm.boots --when make
 	@$(stage) finish
@@ -39,11 +39,11 @@ tools: preflight ## Install what is missing: distribution packages, pinned Pytho
 	@scripts/tools.sh
 base: tools ## Find, verify, cache and unpack the base kernel (LINUX_TARBALL=file, KDIR=tree)
 	@scripts/base.sh
-apply: ## Push the series onto KDIR=tree (default build/linux); GROUP=one group; FORCE=1 another version
+apply: ## Push the series onto KDIR=tree (default build/linux); GROUP="name ..."; FORCE=1 another version
 	@[ -n "$(KDIR)" ] || $(MAKE) base
-	@scripts/apply.sh
-unapply: ## Pop it off again; edits that are in no patch are kept (FORCE=1 discards them)
-	@scripts/unapply.sh
+	@scripts/tree.py apply
+unapply: ## Take it off again; edits that are in no patch are kept (DISCARD=1 throws them away)
+	@scripts/tree.py unapply
 kernel: apply ## Build the kernel for the virtual machine, every option on
 	+@scripts/kernel.sh vm
 kselftests: kernel ## Build and install the series' kselftests
@@ -87,10 +87,10 @@ test-bare: ## make and make test in a bare Debian root, a clone, nothing cached 
 bench: apply ## Time it in user space on this CPU, when the machine does nothing else; tables in Documentation/results (ROUNDS=)
 	@scripts/bench.sh
 export: ## Copy the patches into another queue: DIR=debian/patches/cache-footprint [GROUP=]
-	@scripts/export.sh "$(DIR)"
-branch: ## The series as commits on a new branch of the git tree KDIR= (git quiltimport)
-	@scripts/branch.sh "$(KDIR)"
+	@scripts/tree.py export "$(DIR)"
+branch: ## The series as commits on a new branch of the git tree KDIR= [GROUP=]; its work tree is not touched
+	@scripts/tree.py branch
 clean: ## Remove builds and results; the kernel tree and its edits stay
 	@scripts/clean.sh
-distclean: ## Remove build/ whole, with the kernel tree; refuses while a patched file holds edits that are in no patch
+distclean: ## Remove build/ whole, with the kernel tree; refuses while a patched file holds edits that are in no patch (DISCARD=1)
 	@scripts/clean.sh all

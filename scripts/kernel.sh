@@ -106,6 +106,6 @@ if [ -n "$modules" ]; then
 		die "the modules of $name cannot be installed; see $out/modules.log"
 	cat "$out/modules.log" >&2
 fi
-# What the image was made of, for results that name it (scripts/tree.sh has the record)
+# What the image was made of, for results that name it (scripts/tree.py has the record)
 { sed -n 's/^hash //p' "$tree/.pc/.cache-footprint" 2>/dev/null || echo none; } > "$out/.series"
 say "$name is built ($(( (SECONDS - start + 30) / 60 )) min): $out"

@@ -42,28 +42,20 @@ base_version() {
 	echo "$(kernel_version "$TREE")${newer:+ ($newer, not the pinned base)}"
 }
 
-# list_series [GROUP]: the patch names of the series in order, or of the
-# preparations and GROUP alone; fails with one line if there is no such group
-list_series() {
-	local group=${1:-} series=$QUILT_PATCHES/series
-	[ -f "$series" ] || die "no series file at $series"
-	if [ -n "$group" ] && ! grep -q "^# --- group $group:" "$series"; then
-		die "no group '$group' in series; it has: $(sed -n 's/^# --- group \([a-z]*\):.*/\1/p' "$series" | xargs)"
-	fi
-	awk -v want="$group" '
-		/^# --- group / { g = $4; sub(/:$/, "", g); next }
-		/^[ \t]*(#|$)/  { next }
-		want == "" || g == "preparations" || g == want { print $1 }' "$series"
+# queue WHAT [GROUP...]: what patchqueue.py prints of the series; one line and exit 1 on an error
+queue() {
+	command -v python3 >/dev/null || die "python3 is not installed: make tools"
+	python3 -IS -X utf8 "$ROOT/selftests/queue/patchqueue.py" "$QUILT_PATCHES" "$@"
 }
+
+# list_series [GROUP...]: the patch names in order, of all groups or of these and what they need
+list_series() { queue names "$@"; }
 
 # patch_paths FILE...: the paths that these patches touch, each perhaps more than once
 patch_paths() { sed -n -E 's,^(---|\+\+\+) [ab]/([^\t ]+).*,\2,p' "$@"; }
 
-# series_hash: one hash over the order of the series and the text of every patch
-series_hash() {
-	local p
-	{ for p in $(list_series "${1:-}"); do echo "$p"; cat "$QUILT_PATCHES/$p"; done; } | sha256sum | cut -c1-16
-}
+# series_hash [GROUP...]: one hash of the diffs in order
+series_hash() { queue hash "$@"; }
 
 # take_lock NAME: one run at a time in one build directory
 take_lock() {

@@ -63,7 +63,7 @@ rm -rf "$RESULTS/parts" "$RESULTS/tests.json" "$RESULTS/junit.xml"
 must preflight scripts/preflight.sh
 must tools scripts/tools.sh
 must base scripts/base.sh
-must apply scripts/apply.sh
+must apply scripts/tree.py apply
 if [ "$mode" = job ]; then
 	run "job_$JOB" scripts/python.sh selftests/jobs.py run "$JOB"
 	finish

@@ -8,7 +8,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
-from selftests.queue.patchqueue import INTERPLAY, PREPARATIONS, Group, Hunk, Patch, Queue, parse_diff
+from selftests.queue.patchqueue import Group, Hunk, Patch, Queue, parse_diff
 from selftests.queue.proc import last_lines, must, run
 from selftests.queue.scratch import Sources, checkout, copy_originals, git_am, make_repo, tree_hash
 
@@ -185,21 +185,19 @@ def footprint(repo: Path, start: str, end: str) -> list[Range]:
 
 
 def check_groups_apply(queue: Queue, sources: Sources, scratch: Path) -> list[str]:
-    """Preparations and any one group apply without the others, and do not touch.
+    """The ungated groups and any one gated group apply without the others, and do not touch.
 
-    The group interplay needs others by its nature and is left out.
+    A group that needs others is left out.
     """
     repo = make_repo(queue, sources, scratch)
-    preparations = [
-        patch for group in queue.groups if group.name == PREPARATIONS for patch in group.patches
-    ]
-    findings = git_am(repo, preparations)
+    ungated = [patch for group in queue.groups if not group.gated for patch in group.patches]
+    findings = git_am(repo, ungated)
     if findings:
-        return [f"group {PREPARATIONS}: {finding}" for finding in findings]
+        return [f"ungated groups: {finding}" for finding in findings]
     must(["git", "tag", "prepared"], repo)
     touched: dict[str, list[Range]] = {}
     for group in queue.groups:
-        if group.name in (PREPARATIONS, INTERPLAY):
+        if not group.gated or queue.needs(group)[0]:
             continue
         checkout(repo, "prepared")
         found = git_am(repo, group.patches)
@@ -208,6 +206,25 @@ def check_groups_apply(queue: Queue, sources: Sources, scratch: Path) -> list[st
             touched[group.name] = footprint(repo, "prepared", "HEAD")
             findings += same_new_files(group, queue.groups)
     return findings + overlaps(touched)
+
+
+def check_groups_needs(queue: Queue, sources: Sources, scratch: Path) -> list[str]:
+    """Each group applies with what it needs, and needs each of that or gives the reason."""
+    repo = make_repo(queue, sources, scratch)
+    findings: list[str] = []
+    for group in queue.groups:
+        others, needed = queue.needs(group)
+        chosen = queue.choose(others or [group.name])
+        checkout(repo, "base")
+        found = git_am(repo, chosen)
+        findings += [f"group {group.name} with what it needs: {finding}" for finding in found]
+        for name, word in needed.items():
+            if found or group.needs[word]:
+                continue
+            checkout(repo, "base")
+            if not git_am(repo, [patch for patch in chosen if patch.name != name]):
+                findings.append(f"group {group.name} applies without {name}: give the reason")
+    return findings
 
 
 def new_files(patches: list[Patch]) -> set[str]:

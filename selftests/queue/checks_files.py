@@ -7,7 +7,7 @@ import re
 import shutil
 from email.utils import parsedate_to_datetime
 
-from selftests.queue.patchqueue import GATE, GROUPS, PREPARATIONS, Patch, Queue
+from selftests.queue.patchqueue import BANNER, GATE, NEEDS, Patch, Queue
 from selftests.queue.proc import last_lines, run
 
 SUBJECT = re.compile(r"^\[PATCH\] (?P<where>[A-Za-z0-9_./,-]+(?: [a-z0-9_-]+)?): (?P<what>\S.*)$")
@@ -53,18 +53,24 @@ def check_series_files(queue: Queue) -> list[str]:
 
 
 def check_groups(queue: Queue) -> list[str]:
-    """The groups are known, bannered, in order, and gated as they should be."""
+    """Each patch is in a group, each group is once and after what it needs, one line is the gate."""
     findings: list[str] = []
     names = [group.name for group in queue.groups]
-    findings += [f"series: unknown group '{name}'" for name in names if name not in GROUPS]
-    known = [name for name in names if name in GROUPS]
-    if known != sorted(set(known), key=GROUPS.index):
-        findings.append("series: groups repeated or out of order: " + " ".join(known))
+    twice = sorted({name for name in names if names.count(name) > 1})
+    findings += [f"series: group {name} more than once" for name in twice]
+    lost = [name for group in queue.groups if not group.name for name in group.names]
+    findings += [f"series: {name}: in no group" for name in lost]
     for group in queue.groups:
-        if group.name in GROUPS and group.gated != (group.name != PREPARATIONS):
-            side = "below" if group.gated else "above"
-            findings.append(f"series: group {group.name} stands {side} '{GATE}'")
-    return findings
+        try:
+            queue.needs(group)
+        except ValueError as error:
+            findings.append(str(error))
+    lines = (queue.root / "series").read_text().splitlines()
+    if lines.count(GATE) != 1:
+        findings.append(f"series: {lines.count(GATE)} lines '{GATE}'")
+    known = [line for line in lines if line == GATE or BANNER.match(line) or NEEDS.match(line)]
+    wrong = [line for line in lines if line.startswith(("# ---", "# needs:")) and line not in known]
+    return findings + [f"series: malformed: {line}" for line in wrong]
 
 
 def check_headers_complete(queue: Queue) -> list[str]:

@@ -10,9 +10,10 @@ from pathlib import Path
 
 from selftests.queue.checks_apply import quilt
 from selftests.queue.checks_files import file_name
-from selftests.queue.patchqueue import GATE, PREPARATIONS, Queue, load_queue
+from selftests.queue.patchqueue import GATE, Queue, load_queue
 from selftests.queue.scratch import Sources
 
+PREPARATIONS = "preparations"
 MAKEFILE = "VERSION = 7\nPATCHLEVEL = 3\nSUBLEVEL = 4\n"
 AUTHOR = "Ann Example <ann@example.org>"
 DATE = "Mon, 2 Nov 2026 10:00:00 +0000"
@@ -39,7 +40,6 @@ class Builder:
     root: Path
     tree: dict[str, str] = field(default_factory=lambda: {"lib/a.c": LINES})
     series: list[str] = field(default_factory=list)
-    groups: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.base = self.root / "base"
@@ -63,12 +63,12 @@ class Builder:
         """The base tree, as the checks want it."""
         return Sources(self.base, self.base)
 
-    def group(self, name: str) -> Builder:
-        """Begin a group; the gate goes before the first but preparations."""
+    def group(self, name: str, *needs: str) -> Builder:
+        """Begin a group with lines of needs; the gate goes before the first but preparations."""
         if name != PREPARATIONS and GATE not in self.series:
             self.series.append(GATE)
         self.series.append(f"# --- group {name}: an example ---")
-        self.groups.append(name)
+        self.series += [f"# needs: {need}" for need in needs]
         return self
 
     def patch(self, subject: str, body: str = BODY, notes: str = NOTES, **raw: str) -> Builder:

@@ -35,31 +35,38 @@ def make_pin(file: Path, tarball: Path, version: str = "7.3.4", recorded: bool =
     return file
 
 
-def make_queue(where: Path, patches: int, broken: int | None = None) -> Path:
-    """A queue of `patches` patches, each changing lib/file0.c and one more file; patch `broken` does not apply."""
+def make_queue(where: Path, patches: int, broken: int | None = None,
+               groups: tuple[str, ...] = ()) -> Path:
+    """A queue of `patches` patches, each changing a line of a file and adding one more file.
+
+    They are preparations, or as many below the gate for each of `groups`; the file they change is
+    lib/fileN.c, N the number of the group. Patch `broken` does not apply.
+    """
     where.mkdir(parents=True)
-    names = []
+    series = [] if groups else ["# --- group preparations: all of it ---"]
+    series += ["# --- gated from here ---"]
+    each = patches // (len(groups) or 1)
     for number in range(patches):
-        old = [f"int value_0_{line};" for line in range(40)]
-        for earlier in range(number):
-            old[earlier % 40] = f"int patched_{earlier};"
-        context_start = max(0, number % 40 - 3)
-        context_end = min(40, number % 40 + 4)
-        body = []
-        for line in range(context_start, context_end):
-            if line == number % 40:
-                body += ["-" + ("int nowhere_to_be_found;" if number == broken else old[line]), f"+int patched_{number};"]
-            else:
-                body.append(" " + old[line])
-        count = context_end - context_start
+        group, line = divmod(number, each)
+        if groups and line == 0:
+            series.append(f"# --- group {groups[group]}: a part of it ---")
+        old = [f"int value_{group}_{at};" for at in range(40)]
+        old[:line] = [f"int patched_{group}_{at};" for at in range(line)]
+        start, end = max(0, line - 3), min(40, line + 4)
+        was = "int nowhere_to_be_found;" if number == broken else old[line]
+        change = [f"-{was}", f"+int patched_{group}_{line};"]
+        around = [f" {text}" for text in old]
+        body = [*around[start:line], *change, *around[line + 1:end]]
+        span = f"{start + 1},{end - start}"
         name = f"lib-change-file-{number}.patch"
-        names.append(name)
+        series.insert(len(series) if groups else -1, name)
         (where / name).write_text(
             f"From: A Person <person@example.org>\nDate: Thu, 1 Jan 2026 00:00:00 +0000\n"
-            f"Subject: [PATCH] lib: Change file {number}\n\nChange one line.\n---\n lib/file0.c | 2 +-\n\n"
-            f"--- a/lib/file0.c\n+++ b/lib/file0.c\n@@ -{context_start + 1},{count} +{context_start + 1},{count} @@\n"
+            f"Subject: [PATCH] lib: Change file {number}\n\nChange one line.\n---\n"
+            f" lib/file{group}.c | 2 +-\n\n"
+            f"--- a/lib/file{group}.c\n+++ b/lib/file{group}.c\n@@ -{span} +{span} @@\n"
             + "\n".join(body) + f"\n--- /dev/null\n+++ b/lib/new{number}.c\n@@ -0,0 +1 @@\n+int new_{number};\n")
-    (where / "series").write_text("# --- group preparations: all of it ---\n" + "\n".join(names) + "\n# --- gated from here ---\n")
+    (where / "series").write_text("\n".join(series) + "\n")
     return where
 
 
@@ -69,6 +76,8 @@ class Fingerprint:
     sums: tuple[tuple[str, str], ...]
 
     @classmethod
-    def of(cls, directory: Path) -> "Fingerprint":
-        return cls(tuple(sorted((str(path.relative_to(directory)), hashlib.sha256(path.read_bytes()).hexdigest())
-                                for path in directory.rglob("*") if path.is_file())))
+    def of(cls, directory: Path, without: str = ".cache-footprint.git") -> "Fingerprint":
+        """Return it for `directory`, but for directories there whose name begins with `without`."""
+        paths = [path.relative_to(directory) for path in directory.rglob("*") if path.is_file()]
+        return cls(tuple((str(path), hashlib.sha256((directory / path).read_bytes()).hexdigest())
+                         for path in sorted(paths) if not path.parts[0].startswith(without)))

@@ -1,17 +1,23 @@
+#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""What a queue is: the series file, its groups, and the patches parsed."""
+"""The parser of the queue: the series file, its groups and what they need, the patches.
+
+Scripts call it as: patchqueue.py QUEUE names|ungated|gated|hash [GROUP...], where QUEUE is the
+directory of the patches; it prints patch names, one a line, or the hash of their diffs.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import re
+import sys
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 GATE = "# --- gated from here ---"
 BANNER = re.compile(r"^# --- group (?P<name>[a-z-]+): (?P<why>\S.*) ---$")
-PREPARATIONS = "preparations"
-INTERPLAY = "interplay"
-GROUPS = (PREPARATIONS, "immediate", "nontemporal", "usercopy", "colouring", INTERPLAY)
+NEEDS = re.compile(r"^# needs: (?P<words>[^()]+?)(?: \((?P<why>.+)\))?$")
 HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 
 
@@ -84,12 +90,18 @@ class Patch:
 
 @dataclass
 class Group:
-    """A bannered part of the series."""
+    """A bannered part of the series.
+
+    needs has each word of its `# needs:` lines and the reason in parentheses behind it, '' when
+    there is none: the group does not apply without it then.
+    """
 
     name: str
     why: str
     gated: bool
+    names: list[str] = field(default_factory=list)
     patches: list[Patch] = field(default_factory=list)
+    needs: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass
@@ -97,9 +109,13 @@ class Queue:
     """The series file and the patches it names, in order."""
 
     root: Path
-    lines: list[str]
-    names: list[str]
+    directory: Path
     groups: list[Group]
+
+    @property
+    def names(self) -> list[str]:
+        """Every patch name in the order of the series, also those without a file."""
+        return [name for group in self.groups for name in group.names]
 
     @property
     def patches(self) -> list[Patch]:
@@ -107,14 +123,64 @@ class Queue:
         return [patch for group in self.groups for patch in group.patches]
 
     @property
-    def directory(self) -> Path:
-        """Where the patch files are."""
-        return self.root / "patches"
-
-    @property
     def paths(self) -> list[str]:
         """Every file of the kernel tree that the series touches, sorted."""
-        return sorted({diff.path for patch in self.patches for diff in patch.files})
+        return touched(self.patches)
+
+    def needs(self, group: Group) -> tuple[set[str], dict[str, str]]:
+        """Return what a group needs: names of gated groups, and patch names with the word for each.
+
+        Raises ValueError when a word names neither a group nor the start of one earlier patch.
+        """
+        groups: set[str] = set()
+        patches: dict[str, str] = {}
+        before = self.groups[: self.groups.index(group)]
+        for word in group.needs:
+            named = [other for other in before if other.name == word]
+            starts = [name for other in before for name in other.names if name.startswith(word)]
+            if named and named[0].gated:
+                groups.add(word)
+            elif named or len(starts) == 1:
+                patches |= dict.fromkeys(named[0].names if named else starts, word)
+            else:
+                found = f"{len(starts)} earlier patches begin so"
+                raise ValueError(f"series: group {group.name} needs '{word}': {found}")
+        return groups, patches
+
+    def choose(self, wanted: Iterable[str] = ()) -> list[Patch]:
+        """Return the patches of the wanted groups and of all that they need, in order.
+
+        Without a wanted group this is the whole series. A group that needs other gated groups comes
+        when all of those are chosen. Raises ValueError for an unknown group, one that lacks others,
+        and a patch without a file.
+        """
+        chosen = set(wanted)
+        names = set() if chosen else set(self.names)
+        known = [group.name for group in self.groups]
+        for name in chosen.difference(known):
+            raise ValueError(f"no group '{name}' in series; it has: {' '.join(known)}")
+        for group in self.groups:
+            groups, patches = self.needs(group)
+            if group.name in chosen and groups - chosen:
+                lacks = " ".join(name for name in known if name in groups)
+                raise ValueError(f'group {group.name} needs the groups {lacks}: GROUP="{lacks}"')
+            if group.name in chosen or groups and groups <= chosen:
+                chosen.add(group.name)
+                names |= {*group.names, *patches}
+        found = {patch.name: patch for patch in self.patches}
+        for name in names.difference(found):
+            raise ValueError(f"series names {name}, but there is no such file in {self.directory}")
+        return [found[name] for name in self.names if name in names]
+
+
+def touched(patches: Iterable[Patch]) -> list[str]:
+    """Return every path that the patches change, sorted."""
+    return sorted({diff.path for patch in patches for diff in patch.files})
+
+
+def series_hash(patches: Iterable[Patch]) -> str:
+    """Return one hash of the patches' diffs in order: another changelog is the same series."""
+    return hashlib.sha256("".join(patch.diff for patch in patches).encode()).hexdigest()[:16]
 
 
 def clean_path(line: str) -> str:
@@ -190,9 +256,9 @@ def load_patch(path: Path) -> Patch:
 
     Raises OSError when it is missing and ValueError when it is malformed.
     """
-    text = path.read_text(encoding="utf-8")
-    message, notes, diff = split_patch(text)
     try:
+        text = path.read_text(encoding="utf-8")
+        message, notes, diff = split_patch(text)
         files = parse_diff(diff)
     except ValueError as error:
         raise ValueError(f"{path.name}: {error}") from error
@@ -200,23 +266,49 @@ def load_patch(path: Path) -> Patch:
 
 
 def load_queue(root: Path) -> Queue:
-    """Read ROOT/series and the patches it names.
+    """Read ROOT/series and the patches it names, from ROOT/patches or else from ROOT itself.
 
     Names without a file stay in names only: check_series_files reports them.
     Raises OSError when there is no series file, ValueError when a patch is
     malformed.
     """
-    queue = Queue(root, (root / "series").read_text().splitlines(), [], [])
+    directory = root / "patches" if (root / "patches").is_dir() else root
+    queue = Queue(root, directory, [])
     gated = False
-    for line in queue.lines:
+    if not (root / "series").is_file():
+        raise FileNotFoundError(f"no series file at {root / 'series'}")
+    for line in (root / "series").read_text().splitlines():
         if line == GATE:
             gated = True
         elif banner := BANNER.match(line):
             queue.groups.append(Group(banner["name"], banner["why"], gated))
+        elif queue.groups and (needs := NEEDS.match(line)):
+            queue.groups[-1].needs |= dict.fromkeys(needs["words"].split(), needs["why"] or "")
         elif name := line.split("#", 1)[0].strip():
-            queue.names.append(name)
-            if not queue.groups:
+            if not queue.groups or queue.groups[-1].gated != gated:
                 queue.groups.append(Group("", "", gated))
-            if (queue.directory / name).is_file():
-                queue.groups[-1].patches.append(load_patch(queue.directory / name))
+            group = queue.groups[-1]
+            group.names.append(name)
+            if (directory / name).is_file():
+                group.patches.append(load_patch(directory / name))
     return queue
+
+
+def main(directory: str, what: str, *wanted: str) -> None:
+    """Print what the first comment of this file says; exit code 1 and one line on an error."""
+    try:
+        queue = load_queue(Path(directory))
+        patches = queue.choose(" ".join(wanted).split())
+    except (FileNotFoundError, ValueError) as error:
+        sys.exit(f"series: error: {error}")
+    if what == "hash":
+        print(series_hash(patches))
+        return
+    gated = {name for group in queue.groups if group.gated for name in group.names}
+    for patch in patches:
+        if what == "names" or (what == "gated") == (patch.name in gated):
+            print(patch.name)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

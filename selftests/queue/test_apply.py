@@ -49,6 +49,10 @@ def test_groups_apply(queue: Queue, sources: Sources, tmp_path: Path) -> None:
     none(checks.check_groups_apply(queue, sources, tmp_path / "repo"))
 
 
+def test_groups_needs(queue: Queue, sources: Sources, tmp_path: Path) -> None:
+    none(checks.check_groups_needs(queue, sources, tmp_path / "repo"))
+
+
 def test_debian_hunks(queue: Queue, sources: Sources, tmp_path: Path) -> None:
     ranges = checks.read_ranges(HERE / "debian-hunks.txt")
     assert ranges, "debian-hunks.txt is empty"
@@ -96,8 +100,37 @@ def test_selftest_groups_apply(builder: Builder, tmp_path: Path) -> None:
     builder.patch(SUBJECT)
     builder.group("immediate").edit("lib: Do this", {"lib/a.c": change(builder.tree["lib/a.c"], 5)})
     builder.group("usercopy").edit("lib: Do that", {"lib/a.c": change(builder.tree["lib/a.c"], 12)})
-    builder.group("interplay").edit("lib: Do both", {"lib/a.c": change(builder.tree["lib/a.c"], 6)})
+    builder.group("both", "immediate usercopy")
+    builder.edit("lib: Do both", {"lib/a.c": change(builder.tree["lib/a.c"], 6)})
     none(checks.check_groups_apply(builder.write(), builder.sources, tmp_path / "good"))
+
+
+def test_selftest_groups_needs(builder: Builder, tmp_path: Path) -> None:
+    builder.patch(SUBJECT).edit("lib/b: Add it", {"lib/b.c": "x\n"})
+    builder.group("immediate", "lib-a-start")
+    builder.edit("lib: Do this", {"lib/a.c": change(builder.tree["lib/a.c"], 21)})
+    builder.group("usercopy", "lib-b (for a reason)")
+    builder.edit("lib: Do that", {"lib/a.c": change(builder.tree["lib/a.c"], 5)})
+    builder.group("both", "immediate usercopy")
+    builder.edit("lib: Do both", {"lib/a.c": change(builder.tree["lib/a.c"], 6)})
+    queue = builder.write()
+    none(checks.check_groups_needs(queue, builder.sources, tmp_path / "good"))
+    names = {"": queue.names, "immediate": [queue.names[at] for at in (0, 2)],
+             "usercopy immediate": queue.names, "preparations": queue.names[:2]}
+    for groups, expected in names.items():
+        assert [patch.name for patch in queue.choose(groups.split())] == expected
+    with pytest.raises(ValueError, match='immediate usercopy: GROUP="immediate usercopy"'):
+        queue.choose(["both", "usercopy"])
+    with pytest.raises(ValueError, match="no group 'b'"):
+        queue.choose(["b"])
+    series = "\n".join(builder.series).replace("lib-a-start\n", "lib-b\n").replace(" (for a reason)", "")
+    builder.series = series.splitlines()
+    found = checks.check_groups_needs(builder.write(), builder.sources, tmp_path / "bad")
+    some(found, "group immediate with what it needs: git am")
+    some(found, "group usercopy applies without lib-b-add-it.patch")
+    builder.series += ["# --- group late: an example ---", "# needs: lib"]
+    with pytest.raises(ValueError, match="group late needs 'lib': 5 earlier patches begin so"):
+        builder.write().choose(["late"])
 
 
 def test_selftest_groups_touch(builder: Builder, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from selftests.queue import checks_files as checks
 from selftests.queue.fixtures import Builder
-from selftests.queue.patchqueue import Queue
+from selftests.queue.patchqueue import Queue, series_hash
 from selftests.queue.verdict import none, some
 
 pytestmark = pytest.mark.static
@@ -55,14 +55,14 @@ def test_selftest_parser(builder: Builder) -> None:
 
 
 def test_selftest_series_files(builder: Builder) -> None:
-    builder.patch(SUBJECT)
+    builder.patch(SUBJECT).series.append(checks.GATE)
     none(checks.check_series_files(builder.write()))
     (builder.patches / "stray.patch").write_text("")
-    builder.series += ["gone.patch", builder.series[-1]]
-    builder.group("usercopy").group("immediate").group("nonsense")
+    builder.series += ["gone.patch", builder.series[1]]
+    builder.group("usercopy").group("immediate", "nonsense").group("usercopy")
     found = checks.check_series_files(builder.write())
     some(found, "stray.patch: not in series", "gone.patch: in series", "more than once")
-    some(found, "out of order", "unknown group 'nonsense'")
+    some(found, "usercopy more than once", "needs 'nonsense': 0 earlier patches")
     (builder.patches / "series").unlink()
     (builder.patches / "series").write_text("")
     some(checks.check_series_files(builder.write()), "not a symlink")
@@ -77,8 +77,24 @@ def test_selftest_series_name(builder: Builder) -> None:
 
 def test_selftest_series_gate(builder: Builder) -> None:
     builder.group("immediate").patch(SUBJECT)
+    builder.group("empty")
+    none(checks.check_series_files(builder.write()))
     builder.series.pop(1)
-    some(checks.check_series_files(builder.write()), "immediate stands above")
+    some(checks.check_series_files(builder.write()), "series: 0 lines '# --- gated")
+    builder.series[:1] = [checks.GATE, "# --- group: immediate ---", "# needs:"]
+    found = checks.check_series_files(builder.write())
+    some(found, "malformed: # --- group: immediate", "malformed: # needs:")
+    builder.series.insert(1, builder.series[-2])
+    some(checks.check_series_files(builder.write()), "lib-a-start-at-one.patch: in no group")
+
+
+def test_selftest_series_hash(builder: Builder) -> None:
+    """The hash is of the diffs: neither changelogs nor names count, the order does."""
+    queue = builder.patch(SUBJECT).edit("lib/b: Add it", {"lib/b.c": "x\n"}).write()
+    first = series_hash(queue.patches)
+    assert series_hash(builder.alter(SUBJECT, "nobody wants", "nobody likes").patches) == first
+    assert series_hash(reversed(queue.patches)) != first
+    assert series_hash(builder.alter(SUBJECT, "+changed", "+turned").patches) != first
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,457 @@
+#!/usr/bin/env -S python3 -IS -X utf8
+# SPDX-License-Identifier: GPL-2.0
+"""Moves the series onto a kernel tree and off it, whole or not at all.
+
+  tree.py apply        push the series onto the tree
+  tree.py unapply      take it off
+  tree.py branch       make it commits on a new branch of a git tree; the work tree is not touched
+  tree.py export DIR   copy the patches to DIR and print the lines for the series file there
+Environment: KDIR (the tree, default build/linux), GROUP (names of groups, default all of them),
+FORCE=1 (another kernel version), DISCARD=1 (throw away edits that are in no patch), QUEUE, PIN,
+BUILD.
+
+quilt works on copies of the touched files, in KDIR/.cache-footprint.new. Afterwards the git store
+KDIR/.cache-footprint.git holds the touched files as they are (commit before), without any patch
+(base) and as they shall be (pushed). Then the directory of the copies is renamed to
+.cache-footprint.undo, git moves the files from the first commit to the last, and the directory is
+removed. A run that finds it moves the files back first. A file that is the same in both commits
+is not written and keeps its time.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+from selftests.queue.patchqueue import Patch, load_queue, series_hash, touched  # noqa: E402
+
+SIGNALS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
+WAIT_SECONDS = 5
+HOSTILE = re.compile("QUILT_|LC_|POSIXLY_CORRECT|GIT_(?!AUTHOR_|COMMITTER_|CONFIG)")
+PLAIN_GIT = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}
+PLAIN_GIT |= {f"GIT_{role}_{key}": "cache-footprint@localhost"
+              for role in ("AUTHOR", "COMMITTER") for key in ("NAME", "EMAIL")}
+SYNCED = ("-c", "core.fsync=committed,loose-object", "-c", "core.fsyncMethod=batch")
+
+
+class Stop(Exception):
+    """The one line that says why nothing more is done."""
+
+
+def say(text: str, to=sys.stdout) -> None:
+    """Print one line that begins with the command's name."""
+    print(f"{(sys.argv + [''])[1]}: {text}", file=to, flush=True)
+
+
+def run(*words: object, cwd: Path, stdin: str = "", check: bool = True,
+        **env: str) -> tuple[int, str]:
+    """Run a program in cwd with `env` added to an environment without settings for quilt and git.
+
+    Returns its exit code and its output, errors first. Raises Stop when check is set and it fails.
+    """
+    kept = {name: value for name, value in os.environ.items() if not HOSTILE.match(name)}
+    done = subprocess.run([str(word) for word in words], cwd=cwd, input=stdin, text=True,
+                          env=kept | {"LC_ALL": "C"} | env, capture_output=True,
+                          errors="replace", check=False)
+    if check and done.returncode:
+        lines = (done.stdout + done.stderr).strip().splitlines() or [f"exit code {done.returncode}"]
+        raise Stop(f"{words[0]} failed: {lines[-1]}")
+    return done.returncode, done.stdout if check else done.stderr + done.stdout
+
+
+def read_lines(path: Path) -> list[str]:
+    """Return the lines of a file, none when there is no such file."""
+    return path.read_text().splitlines() if path.is_file() else []
+
+
+def put(source: Path, target: Path) -> None:
+    """Copy a file with its time, and make the directory for it."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy2(source, target)
+
+
+def check_kernel(path: Path, any_version: bool) -> None:
+    """Raise Stop unless path is a kernel tree, of the base's VERSION.PATCHLEVEL or any_version."""
+    first = "\n".join(read_lines(path / "Makefile")[:6])
+    numbers = dict(re.findall(r"^(VERSION|PATCHLEVEL|SUBLEVEL) *= *(\S+)", first, re.M))
+    if "PATCHLEVEL" not in numbers or not (path / "arch").is_dir():
+        raise Stop(f"{path} is not a Linux source tree")
+    found = ".".join(numbers.values())
+    pin = Path(os.environ.get("PIN") or ROOT / "configs/kernel.pin").read_text()
+    wanted = re.findall(r"^version=(\d+\.\d+)", pin, re.M)[0]
+    if not any_version and not f"{found}.".startswith(f"{wanted}."):
+        raise Stop(f"{path} is Linux {found}, the series is for {wanted} "
+                   "(FORCE=1 to try it all the same)")
+
+
+def take_lock(path: Path) -> None:
+    """Take the lock of a tree for as long as this process lives; Stop when another has it."""
+    lock = os.open(path, os.O_RDONLY)
+    for _ in range(WAIT_SECONDS * 10):
+        try:
+            return fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(0.1)
+    raise Stop(f"another run works on {path}; wait for it")
+
+
+class Tree:
+    """A kernel tree with what quilt and this script keep in it."""
+
+    def __init__(self, path: Path, directory: Path) -> None:
+        self.path = path
+        self.directory = directory
+        self.pc = path / ".pc"
+        self.store = path / ".cache-footprint.git"
+        self.undo = path / ".cache-footprint.undo"
+        self.new = path / ".cache-footprint.new"
+        self.copy = self.new / "tree"
+        self.paths: list[str] = []
+        self.backups: list[tuple[Path, str]] = []
+
+    def begin(self) -> None:
+        """Lock the tree, undo what was cut off; Stop when the tree is not ours to change."""
+        if not os.access(self.path, os.W_OK):
+            raise Stop(f"{self.path} cannot be written to")
+        take_lock(self.path)
+        for lock in self.store.rglob("*.lock"):
+            lock.unlink()
+        if self.undo.is_dir() and not self.store.is_dir():
+            raise Stop(f"{self.undo} is an older version's: let that one's make apply end it")
+        if self.undo.is_dir():
+            say(f"an earlier run was cut off: {self.path} is put back first", sys.stderr)
+            signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+            self.roll_back()
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
+        shutil.rmtree(self.new, ignore_errors=True)
+        if self.foreign():
+            raise Stop(f"{self.path} has a patch queue of its own (.pc or patches): "
+                       "make export DIR=... copies the series for it")
+
+    def foreign(self) -> bool:
+        """Whether another quilt queue is on the tree: Debian's, SUSE's, the user's own."""
+        if self.record("hash"):
+            return False
+        if where := read_lines(self.pc / ".quilt_patches"):
+            return (self.path / where[0]).resolve() != self.directory
+        return (self.path / "patches").exists() or bool(self.applied())
+
+    def applied(self) -> list[str]:
+        """Return the patches that quilt says are on the tree."""
+        return read_lines(self.pc / "applied-patches")
+
+    def record(self, key: str) -> list[str]:
+        """Return the values of hash, commit or patch as the last complete push wrote them."""
+        lines = [line.partition(" ") for line in read_lines(self.pc / ".cache-footprint")]
+        return [value for name, _, value in lines if name == key]
+
+    def git(self, work: Path, *words: str, stdin: str = "") -> str:
+        """Run git on the store with the files below work; returns what it prints."""
+        store = self.store if self.store.is_dir() else self.new / "git"
+        if not store.is_dir():
+            run("git", "init", "-q", "--bare", "--template=", store, cwd=self.new, **PLAIN_GIT)
+            (store / "info").mkdir()
+            raw = "* -text -filter -ident -working-tree-encoding\n"
+            (store / "info/attributes").write_text(raw)
+        options = (f"--git-dir={store}", f"--work-tree={work}", "-c", "core.bare=false", *SYNCED)
+        return run("git", *options, *words, cwd=work, stdin=stdin, **PLAIN_GIT)[1].strip()
+
+    def commit(self, name: str) -> str:
+        """Keep the copies as they are as commit `name`; returns its id."""
+        self.git(self.copy, "read-tree", "--empty")
+        self.git(self.copy, "update-index", "--add", "--remove", "-z", "--stdin",
+                 stdin="".join(f"{path}\0" for path in self.paths))
+        tree = self.git(self.copy, "write-tree")
+        commit = self.git(self.copy, "commit-tree", tree, "-m", name)
+        self.git(self.copy, "tag", "-f", name, commit)
+        return commit
+
+    def differing(self, commit: str) -> list[str]:
+        """Make the store's index that of a commit; returns the files that differ in the tree."""
+        self.git(self.path, "read-tree", commit)
+        self.git(self.path, "update-index", "-q", "--refresh")
+        return self.git(self.path, "diff-files", "--name-only").splitlines()
+
+    def copy_files(self, paths: list[str]) -> None:
+        """Copy `paths`, the files of the patches on the tree, and quilt's directory."""
+        self.copy.mkdir(parents=True)
+        self.backups = [(file, str(file.relative_to(self.pc / patch))) for patch in self.applied()
+                        for file in (self.pc / patch).rglob("*")
+                        if file.is_file() and file.name != ".timestamp"]
+        self.paths = sorted({*paths, *(path for _, path in self.backups)})
+        for path in self.paths:
+            if (self.path / path).is_file():
+                put(self.path / path, self.copy / path)
+        if self.applied():
+            shutil.copytree(self.pc, self.copy / ".pc")
+        self.commit("before")
+
+    def quilt(self, rc: object, *words: str) -> tuple[int, str]:
+        """Run quilt on the copies; returns its exit code and its output."""
+        (self.new / "tmp").mkdir(exist_ok=True)
+        (self.copy / ".pc/.quilt_patches").write_text(f"{self.directory}\n")
+        return run("quilt", "--quiltrc", rc, *words, cwd=self.copy, check=False,
+                   TMPDIR=str(self.new / "tmp"))
+
+    def as_pushed(self) -> bool:
+        """Whether the patches on the tree and their files are those of the last complete push."""
+        commit = self.record("commit")
+        if not commit or self.applied() != self.record("patch"):
+            return False
+        paths = {path for _, path in self.backups}
+        try:
+            return not self.git(self.copy, "diff-tree", "-r", *commit, "before", "--", *paths)
+        except Stop:  # the store is not that of the push
+            return False
+
+    def take_off(self) -> None:
+        """Bring the copies to the state without any patch; Stop when that would lose edits."""
+        if self.applied() and not self.as_pushed() and os.environ.get("DISCARD") != "1":
+            # No edit is lost if each patch makes of its backups what is there
+            code, output = self.quilt("-", "pop", "-a", "-R")
+            if code:
+                raise Stop(f"{self.path} has edits that are in no patch ({first_line(output)}): "
+                           "quilt refresh keeps them, DISCARD=1 throws them away; it is as it was")
+        # The patch files may have changed since. An empty backup says that there was no file.
+        for backup, path in reversed(self.backups):
+            (self.copy / path).unlink(missing_ok=True)
+            if backup.stat().st_size:
+                put(backup, self.copy / path)
+        shutil.rmtree(self.copy / ".pc", ignore_errors=True)
+        self.commit("base")
+
+    def push(self, patches: list[Patch], whole: bool) -> None:
+        """Push onto the copies with quilt, without fuzz; print the offsets."""
+        names = "".join(f"{patch.name}\n" for patch in patches)
+        pc = self.copy / ".pc"
+        pc.mkdir()
+        (pc / ".version").write_text("2\n")
+        (pc / ".quilt_series").write_text("series\n")
+        if not whole:
+            (pc / "series").write_text(names)
+        code, output = self.quilt(ROOT / "scripts/quiltrc", "push", "-a", "--fuzz=0")
+        if code:
+            raise Stop(self.reason(output, patches))
+        patch = file = ""
+        for line in output.splitlines():
+            patch = line.partition("Applying patch ")[2] or patch
+            file = line.partition("patching file ")[2] or file
+            if "offset" in line:
+                say(f"{Path(patch).name}: {file}: {line}")
+        record = f"hash {series_hash(patches)}\ncommit {self.commit('pushed')}\n"
+        record += "".join(f"patch {name}\n" for name in names.split())
+        (pc / ".cache-footprint").write_text(record)
+
+    def reason(self, output: str, patches: list[Patch]) -> str:
+        """Return why quilt could not push, as one line."""
+        shutil.rmtree(self.copy)
+        self.copy.mkdir()
+        self.git(self.copy, "read-tree", "base")
+        self.git(self.copy, "checkout-index", "-a")
+        words = ("patch", "-R", "-p1", "-F0", "-f", "-r", "-", "--no-backup-if-mismatch", "-i")
+        codes = (run(*words, patch.path, cwd=self.copy, check=False)[0] for patch in patches[::-1])
+        if not any(codes):
+            return f"{self.path} has the series already, by patch or git am; it is as it was"
+        lines = re.findall(r"Patch \S+ (?:does not apply|appears to be empty)", output)
+        details = "; ".join(re.findall(r".*(?:FAILED|malformed|No space).*", output)[:3])
+        return f"{(lines or [first_line(output)])[-1]}; {self.path} is as it was. {details}".strip()
+
+    def move(self) -> None:
+        """Bring the tree from commit before to commit pushed, and quilt's directory with it.
+
+        Signals wait until the end of the process. A failure is rolled back and raises Stop.
+        """
+        if self.differing("before"):
+            raise Stop(f"{self.path} was edited meanwhile; it is as it was")
+        signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+        if not self.store.is_dir():
+            (self.new / "git").rename(self.store)
+        if not self.pc.is_dir():
+            (self.new / "pc").mkdir()
+        self.new.rename(self.undo)
+        try:
+            if self.pc.is_dir():
+                self.pc.rename(self.undo / "pc")
+            self.git(self.path, "read-tree", "--reset", "-u", "pushed")
+            if (self.undo / "tree/.pc").is_dir():
+                (self.undo / "tree/.pc").rename(self.pc)
+                for stamp in self.pc.glob("*/.timestamp"):
+                    stamp.touch()
+        except (Stop, OSError, ValueError) as error:
+            self.roll_back()
+            raise Stop(f"{error}; {self.path} is as it was") from error
+        self.close()
+
+    def roll_back(self) -> None:
+        """Bring the tree back to commit before, with quilt's directory of then."""
+        shutil.rmtree(self.undo / "tree", ignore_errors=True)  # makes room on a full disk
+        self.differing("pushed")
+        self.git(self.path, "read-tree", "--reset", "-u", "before")
+        if (self.undo / "pc").is_dir():
+            shutil.rmtree(self.pc, ignore_errors=True)
+            if any((self.undo / "pc").iterdir()):
+                (self.undo / "pc").rename(self.pc)
+        self.close()
+
+    def close(self) -> None:
+        """Forget the state that the tree is not in."""
+        shutil.rmtree(self.new, ignore_errors=True)
+        self.undo.rename(self.new)
+        shutil.rmtree(self.new, ignore_errors=True)
+
+    def apply(self, patches: list[Patch], groups: list[str]) -> None:
+        """Bring the tree to exactly these patches, which are those of the groups or all."""
+        names = [patch.name for patch in patches]
+        wanted = series_hash(patches)
+        label = f"group {' '.join(groups)}, {wanted}" if groups else wanted
+        if self.record("hash") == [wanted] and self.applied() == self.record("patch") == names:
+            (self.pc / ".quilt_patches").write_text(f"{self.directory}\n")
+            edited = self.differing(*self.record("commit")) if self.store.is_dir() else []
+            note = f"; edited since: {' '.join(edited[:5])}" if edited else ""
+            say(f"{self.path} has the series already ({label}){note}")
+            return
+        self.copy_files(touched(patches))
+        self.take_off()
+        self.push(patches, not groups)
+        self.move()
+        say(f"{len(names)} patches pushed onto {self.path} ({label})")
+
+    def unapply(self) -> None:
+        """Bring the tree to the state without any patch, and remove the store."""
+        if self.applied():
+            self.copy_files([])
+            self.take_off()
+            self.commit("pushed")
+            self.move()
+            say(f"the series is off {self.path}")
+        else:
+            say(f"{self.path} has no patch of this series")
+        if self.store.is_dir():
+            self.store.rename(self.new)
+            shutil.rmtree(self.new, ignore_errors=True)
+
+
+def first_line(text: str) -> str:
+    """Return the first line of a program's output, without its advice in parentheses."""
+    return (text.strip().splitlines() or ["no reason given"])[0].partition(" (")[0]
+
+
+def branch(path: Path, patches: list[Patch]) -> None:
+    """Make the branch cache-footprint/HASH from HEAD with one commit per patch.
+
+    Only the new branch is written: neither the work tree nor the index nor HEAD change.
+    """
+    def git(*words: str, **more: str) -> str:
+        return run("git", *words, cwd=path, **more)[1].strip()
+
+    code, top = run("git", "rev-parse", "--show-toplevel", cwd=path, check=False)
+    if code or Path(top.strip()).resolve() != path.resolve():
+        raise Stop(f"{path} is not a git tree")
+    for name in ("rebase-apply", "rebase-merge"):
+        if (path / git("rev-parse", "--git-path", name)).exists():
+            raise Stop(f"{path} is in the middle of a rebase or git am ({name})")
+    name = f"cache-footprint/{series_hash(patches)}"
+    if git("for-each-ref", f"refs/heads/{name}"):
+        raise Stop(f"{path} has the branch {name} already")
+    scratch = (path / git("rev-parse", "--git-path", "cache-footprint.new")).resolve()
+    shutil.rmtree(scratch, ignore_errors=True)
+    scratch.mkdir()
+    index = {"GIT_INDEX_FILE": str(scratch / "index")}
+    try:
+        commit = git("rev-parse", "HEAD")
+        git("read-tree", "HEAD", **index)
+        for patch in patches:
+            info = git("mailinfo", f"{scratch}/message", f"{scratch}/diff", stdin=patch.text)
+            mail = dict(line.split(": ", 1) for line in info.splitlines())
+            try:
+                git("apply", "--cached", "--whitespace=nowarn", f"{scratch}/diff", **index)
+            except Stop as error:
+                raise Stop(f"{patch.name} does not apply; {path} is as it was ({error})") from error
+            author = {"NAME": mail["Author"], "EMAIL": mail["Email"], "DATE": mail["Date"]}
+            commit = git("commit-tree", git("write-tree", **index), "-p", commit,
+                         stdin=f"{mail['Subject']}\n\n{(scratch / 'message').read_text()}",
+                         **{f"GIT_AUTHOR_{key}": value for key, value in author.items()})
+        signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+        git("branch", name, commit)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    say(f"branch {name} in {path}: {len(patches)} commits; git switch checks it out")
+
+
+def export(to: str, patches: list[Patch]) -> None:
+    """Copy the patches to the directory `to` and print the lines for its series file."""
+    Path(to).mkdir(parents=True, exist_ok=True)
+    for patch in patches:
+        shutil.copy(patch.path, to)
+    say(f"{len(patches)} patches copied to {to}; lines for the series file:", sys.stderr)
+    print(*(f"{Path(to).name}/{patch.name}" for patch in patches), sep="\n")
+
+
+def work(tree: Tree, command: str, to: str) -> None:
+    """Run one command on the tree."""
+    groups = os.environ.get("GROUP", "").split()
+    patches = load_queue(tree.directory).choose(groups) if command != "unapply" else []
+    if command == "export":
+        return export(to, patches)
+    check_kernel(tree.path, os.environ.get("FORCE") == "1" or command == "unapply")
+    if command == "branch":
+        take_lock(tree.path)
+        return branch(tree.path, patches)
+    tree.begin()
+    try:
+        if patches:
+            tree.apply(patches, groups)
+        else:
+            tree.unapply()
+    finally:
+        shutil.rmtree(tree.new, ignore_errors=True)
+
+
+def main(command: str = "", to: str = "") -> None:
+    """Run one command; see the first comment of this file. Raises Stop for every known failure."""
+    if command not in ("apply", "unapply", "branch", "export"):
+        raise Stop("usage: tree.py apply|unapply|branch|export DIR")
+    if command == "export" and not to:
+        raise Stop("usage: make export DIR=debian/patches/cache-footprint [GROUP=name]")
+    if command == "branch" and not os.environ.get("KDIR"):
+        raise Stop("usage: make branch KDIR=git-tree [GROUP=name]")
+    directory = Path(os.environ.get("QUEUE") or ROOT / "patches").resolve()
+    build = os.environ.get("BUILD") or ROOT / "build"
+    path = Path(os.path.abspath(os.environ.get("KDIR") or f"{build}/linux"))
+    try:
+        work(Tree(path, directory), command, to)
+    except FileNotFoundError as error:
+        if error.filename == "quilt":
+            raise Stop("quilt is not installed: make tools") from error
+        raise Stop(str(error)) from error
+    except (OSError, ValueError) as error:
+        raise Stop(str(error)) from error
+
+
+def interrupted(*_: object) -> None:
+    """Stop; the tree is written to in move() alone, which signals do not stop."""
+    raise KeyboardInterrupt
+
+
+if __name__ == "__main__":
+    for number in SIGNALS:
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, interrupted)
+    try:
+        main(*sys.argv[1:3])
+    except Stop as stop:
+        say(f"error: {stop}", sys.stderr)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        say("stopped; the tree is as it was", sys.stderr)
+        sys.exit(130)
