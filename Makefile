@@ -5,13 +5,13 @@ SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 
 override BUILD := $(or $(BUILD),$(CURDIR)/build)
-export BUILD CACHE PIN QUEUE KDIR GROUP FORCE LINUX_TARBALL LINUX_SHA256 KERNEL_MIRROR INSTALL KVM JOBS LLVM HOSTCC KBUILD_BUILD_TIMESTAMP
+export BUILD CACHE PIN QUEUE KDIR GROUP FORCE LINUX_TARBALL LINUX_SHA256 KERNEL_MIRROR INSTALL KVM JOBS FRESH LLVM HOSTCC KBUILD_BUILD_TIMESTAMP
 export WORKLOAD SET GEOMETRY ALSO CPUID BOUND INSTRUCTIONS RESULT KERNEL APPEND RANGE TOP QEMU MEMORY TIME_LIMIT ONLY A B
 ifneq ($(origin CC),default)
 export CC
 endif
 # An empty value means not given
-$(foreach v,CACHE PIN QUEUE KDIR GROUP FORCE LINUX_TARBALL LINUX_SHA256 KERNEL_MIRROR INSTALL KVM JOBS LLVM HOSTCC KBUILD_BUILD_TIMESTAMP,\
+$(foreach v,CACHE PIN QUEUE KDIR GROUP FORCE LINUX_TARBALL LINUX_SHA256 KERNEL_MIRROR INSTALL KVM JOBS FRESH LLVM HOSTCC KBUILD_BUILD_TIMESTAMP,\
 	$(if $($(v)),,$(eval unexport $(v))))
 
 stage = scripts/stage.sh
@@ -74,8 +74,8 @@ text: apply ## What each option of user copies costs of text on an x86_64 defcon
 	+@scripts/text.sh
 model-compare: ## Two results of it side by side: A= B=
 	@scripts/model.sh compare
-identity: apply ## With every option off, the gated patches change no instruction
-	+@scripts/identity.sh
+identity: apply ## With every option off, the gated patches change no instruction (FRESH=1: whatever was proven before)
+	+@selftests/identity/identity.py
 test: ## Everything that must hold; closes with 'N passed, N failed, N skipped'
 	+@scripts/test.sh
 test-full: ## The same and what takes too long for it: KASAN, KMSAN and clang, KUnit on UML and i386, builds for arm64 and i386

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Merges the results of all stages of `make test` and closes the run.
 
-Reads <results>/parts/*.json (lists of {"id", "status", "reason", "seconds"}) and <results>/stages (minutes per stage);
+Reads <results>/parts/*.json (lists of {"id", "status", "reason", "seconds"}, with "cached": true when a pass was proven
+before) and <results>/stages (minutes per stage);
 writes <results>/tests.json and <results>/junit.xml; prints failures, skips, minutes per stage and, as the last line,
 'N passed, N failed, N skipped'. Exit code: 0 if nothing failed and something passed, else 1; 2 for unreadable results.
 """

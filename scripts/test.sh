@@ -63,7 +63,7 @@ must kernel scripts/kernel.sh vm vm all-on
 run kernel_debug scripts/kernel.sh debug vm all-on debug
 must kselftests scripts/kselftests.sh
 # The boots that run alone leave a processor
-beside identity scripts/result.sh identity/off_means_off "nothing to compare" scripts/identity.sh
+beside identity scripts/result.sh identity/off_means_off "nothing to compare" selftests/identity/identity.py
 run boots scripts/boots.sh
 joined
 run model_build scripts/model.sh build

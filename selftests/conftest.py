@@ -38,6 +38,7 @@ class Result:
     status: str
     reason: str = ""
     seconds: float = 0.0
+    cached: bool = False
 
 
 class Recorder:
@@ -46,16 +47,17 @@ class Recorder:
     def __init__(self) -> None:
         self.results: dict[str, Result] = {}
 
-    def add(self, test_id: str, status: str, reason: str, seconds: float) -> None:
+    def add(self, test_id: str, status: str, reason: str, seconds: float, cached: bool = False) -> None:
         """Merge one run into the result of its id.
 
-        Args: the id, pass|fail|skip, one line of reason, the time it took.
+        Args: the id, pass|fail|skip, one line of reason, the time it took, whether it was proven before.
         """
         old = self.results.get(test_id)
         if old is None:
-            self.results[test_id] = Result(test_id, status, reason, seconds)
+            self.results[test_id] = Result(test_id, status, reason, seconds, cached)
             return
         old.seconds += seconds
+        old.cached = old.cached and cached
         rank = {"fail": 2, "pass": 1, "skip": 0}
         if rank[status] > rank[old.status]:
             old.status, old.reason = status, reason
@@ -66,6 +68,8 @@ class Recorder:
         rows = [asdict(result) for result in self.results.values()]
         for row in rows:
             row["seconds"] = round(row["seconds"], 3)
+            if not row["cached"]:
+                del row["cached"]
         scratch = path.with_suffix(".tmp")
         scratch.write_text(json.dumps(rows, indent=1) + "\n")
         scratch.replace(path)
@@ -158,7 +162,7 @@ def pytest_runtest_makereport(item: pytest.Item):
         recorder.add(stable_id(item), "skip", one_line(report), report.duration)
     elif report.when == "call":
         seconds = report.duration + item.stash.get(SETUP, 0.0)
-        recorder.add(stable_id(item), "pass", "", seconds)
+        recorder.add(stable_id(item), "pass", "", seconds, dict(item.user_properties).get("cached", False))
     elif report.when == "setup":
         item.stash[SETUP] = report.duration
     elif stable_id(item) in recorder.results:
