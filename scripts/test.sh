@@ -71,7 +71,7 @@ run model scripts/pytest.sh model -m "not static" selftests/cachemodel
 run user scripts/pytest.sh user -m "not full" selftests/usercopy
 run colour scripts/pytest.sh colour -m "not full" selftests/colour
 run imv scripts/pytest.sh imv -m "not full and not bench" selftests/imv
-run runner scripts/pytest.sh runner selftests/vm selftests/identity
+run runner scripts/pytest.sh runner selftests/vm selftests/identity selftests/test_proofs.py
 run queue scripts/pytest.sh queue -m "not static and not robust" selftests/queue
 run robust scripts/pytest.sh robust -m robust selftests/queue
 if [ "$mode" = full ]; then

@@ -82,14 +82,16 @@ class Proofs:
         """Args: a name for the kind; the cache directory; whether to ignore what is stored (FRESH=)."""
         self.directory = (directory or cache_directory()) / "proofs" / kind
         self.fresh = os.environ.get("FRESH", "") not in ("", "0") if fresh is None else fresh
+        self.stored: set[str] = set()
 
     def lookup(self, name: str) -> Any:
-        """Return what was stored under this key, None when nothing was or FRESH=1 ignores it.
+        """Return what was stored under this key, None when nothing was.
 
-        A file that is not whole counts as none. A verdict that is used is kept for longer.
+        FRESH=1 ignores what was stored before this object was made. A file that is not whole counts
+        as none. A verdict that is used is kept for longer.
         """
         path = self.directory / f"{name}.json"
-        if self.fresh:
+        if self.fresh and name not in self.stored:
             return None
         try:
             value = json.loads(path.read_text())
@@ -106,6 +108,7 @@ class Proofs:
         with os.fdopen(handle, "w") as file:
             file.write(json.dumps(value) + "\n")
         os.replace(scratch, self.directory / f"{name}.json")
+        self.stored.add(name)
 
     def prune(self) -> None:
         """Remove what nobody has used for UNUSED_DAYS; looks through the directory once a day."""
