@@ -36,7 +36,9 @@ def key(**inputs: Any) -> str:
     own), anything else must be JSON: strings, numbers, lists, dictionaries.
     Raises OSError for a file that cannot be read, TypeError for what is neither.
     """
-    named = {name: content(value) if isinstance(value, Path) else value for name, value in inputs.items()}
+    named = {
+        name: content(value) if isinstance(value, Path) else value for name, value in inputs.items()
+    }
     return hashlib.sha256(json.dumps(named, sort_keys=True).encode()).hexdigest()
 
 
@@ -79,7 +81,7 @@ class Proofs:
     """The verdicts of one kind, one JSON file each in CACHE/proofs/KIND/."""
 
     def __init__(self, kind: str, directory: Path | None = None, fresh: bool | None = None) -> None:
-        """Args: a name for the kind; the cache directory; whether to ignore what is stored (FRESH=)."""
+        """Args: a name for the kind; the cache directory; whether to ignore what is stored."""
         self.directory = (directory or cache_directory()) / "proofs" / kind
         self.fresh = os.environ.get("FRESH", "") not in ("", "0") if fresh is None else fresh
         self.stored: set[str] = set()

@@ -21,8 +21,12 @@ def test_proofs_key(tmp_path: Path) -> None:
         (tmp_path / name).write_text(text)
     first = key(file=tmp_path / "a", words=["x", 1])
     assert first == key(words=["x", 1], file=tmp_path / "b")
-    others = {key(file=tmp_path / "c", words=["x", 1]), key(file=tmp_path / "none", words=["x", 1]),
-              key(file=tmp_path / "a", words=["x1"]), key(other=tmp_path / "a", words=["x", 1])}
+    others = {
+        key(file=tmp_path / "c", words=["x", 1]),
+        key(file=tmp_path / "none", words=["x", 1]),
+        key(file=tmp_path / "a", words=["x1"]),
+        key(other=tmp_path / "a", words=["x", 1]),
+    }
     assert first not in others and len(others) == 4
     with pytest.raises(TypeError):
         key(object=object())
@@ -72,7 +76,10 @@ def test_proofs_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
     assert cache_directory() == tmp_path / "xdg/cache-footprint"
     monkeypatch.setenv("CACHE", str(tmp_path / "own"))
-    assert cache_directory() == tmp_path / "own" and Proofs("kind").directory == tmp_path / "own/proofs/kind"
+    assert (
+        cache_directory() == tmp_path / "own"
+        and Proofs("kind").directory == tmp_path / "own/proofs/kind"
+    )
 
 
 def test_proofs_versions() -> None:

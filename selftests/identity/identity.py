@@ -4,18 +4,19 @@
 
 Compares base + ungated patches with the whole series, both configured with all options off:
 
-1. kbuild runs for each state with a compiler (cc.sh) that only preprocesses. So kbuild decides which
-   objects there are, with which flags, and makes the generated headers, the linker scripts and its
-   own tools. Nothing is linked, since only objects are compared, but for what goes into an object as
-   data (vDSO, real mode code): that is compiled, and so is arch/x86/boot, with a stand-in for vmlinux.
+1. kbuild runs for each state with a compiler (cc.sh) that only preprocesses. So kbuild decides
+   which objects there are, with which flags, and makes the generated headers, the linker scripts
+   and its own tools. Nothing is linked, since only objects are compared, but for what goes into an
+   object as data (vDSO, real mode code): that is compiled, and so is arch/x86/boot, with a stand-in
+   for vmlinux.
 2. An object whose command and text are the same on both sides is the same. texts.py says when texts
    that are not equal are the same. An object that includes a file by the assembler never is.
-3. All other objects are compiled in both states, by kbuild's command for them, and their machine code
-   is compared (compare.py). Each declaration that was left out to find two texts the same is in one
-   of these objects at least. Linker scripts are compared as text.
+3. All other objects are compiled in both states, by kbuild's command for them, and their machine
+   code is compared (compare.py). Each declaration that was left out to find two texts the same is in
+   one of these objects at least. Linker scripts are compared as text.
 
-__LINE__ is fixed, and both states are built at one place, state/, by moving them there: neither paths
-nor the lines that a hunk moves reach an object. A PASS is kept (selftests/proofs.py).
+__LINE__ is fixed, and both states are built at one place, state/, by moving them there: neither
+paths nor the lines that a hunk moves reach an object. A PASS is kept (selftests/proofs.py).
 
 Environment: CF_ROOT the repository, CF_BUILD or BUILD where to build, KDIR the tree (default
 BUILD/linux), QUEUE the directory of the patches, CC, LLVM, KCFLAGS as for scripts/kernel.sh, JOBS,
@@ -53,8 +54,10 @@ FRAGMENTS = ("vm", "all-off")
 SPACE_MIB = 6000
 FIXED_LINE = "#pragma GCC system_header\n#undef __LINE__\n#define __LINE__ 1\n"
 # The symbols that arch/x86/boot takes from vmlinux
-VMLINUX = "".join(f".globl {name}\n{name}: .long 0\n" for name in
-                  ("_text", "__start_rodata", "_sinittext", "__inittext_end", "__bss_start", "_end"))
+VMLINUX = "".join(
+    f".globl {name}\n{name}: .long 0\n"
+    for name in ("_text", "__start_rodata", "_sinittext", "__inittext_end", "__bss_start", "_end")
+)
 COMMAND = re.compile(r"savedcmd_\S+ := (.*)")
 INCLUDES = re.compile(r"\.(?:incbin|include)\b")
 # What lets the compiler keep what nothing uses
@@ -82,10 +85,17 @@ class Settings:
         env = os.environ
         root = Path(env.get("CF_ROOT") or HERE.parents[1]).resolve()
         build = Path(os.path.abspath(env.get("CF_BUILD") or env.get("BUILD") or root / "build"))
-        compiler = env.get("CC") or ("clang" if env.get("LLVM") else "gcc")
-        return cls(root, Path(os.path.abspath(env.get("QUEUE") or root / "patches")),
-                   Path(env.get("KDIR") or build / "linux").resolve(), build / "identity",
-                   int(env.get("JOBS") or os.cpu_count() or 1), compiler)
+        llvm = env.get("LLVM", "")
+        clang = f"clang{llvm if llvm.startswith('-') else ''}"
+        compiler = env.get("CC") or (clang if llvm else "gcc")
+        return cls(
+            root,
+            Path(os.path.abspath(env.get("QUEUE") or root / "patches")),
+            Path(env.get("KDIR") or build / "linux").resolve(),
+            build / "identity",
+            int(env.get("JOBS") or os.cpu_count() or 1),
+            compiler,
+        )
 
     @property
     def state(self) -> Path:
@@ -105,8 +115,15 @@ def say(text: str) -> None:
 
 def configuration(settings: Settings) -> dict[str, str]:
     """Return all files that decide how the kernel is configured, for a key."""
-    return proofs.contents(settings.root, "configs/**/*", "selftests/*/*.config", "selftests/*/kernels",
-                           "selftests/groups.py", "scripts/kernel.sh", "scripts/lib.sh")
+    return proofs.contents(
+        settings.root,
+        "configs/**/*",
+        "selftests/*/*.config",
+        "selftests/*/kernels",
+        "selftests/groups.py",
+        "scripts/kernel.sh",
+        "scripts/lib.sh",
+    )
 
 
 def verdict_key(settings: Settings, queue: Queue, sources: Sources, options: str) -> str:
@@ -119,9 +136,11 @@ def verdict_key(settings: Settings, queue: Queue, sources: Sources, options: str
         tree=fingerprint(listing(settings.tree), set(queue.paths)),
         originals=[proofs.content(path) if path else "none" for path in originals],
         configuration=configuration(settings),
-        code=proofs.contents(HERE, "*.py", "*.sh") | proofs.contents(HERE.parent, "queue/*.py", "proofs.py"),
+        code=proofs.contents(HERE, "*.py", "*.sh")
+        | proofs.contents(HERE.parent, "queue/*.py", "proofs.py"),
         tools=proofs.toolchain(*settings.compiler.split()),
-        variables=[settings.compiler, *(os.environ.get(name, "") for name in variables), options])
+        variables=[settings.compiler, *(os.environ.get(name, "") for name in variables), options],
+    )
 
 
 @contextmanager
@@ -132,7 +151,9 @@ def lock(path: Path) -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
-            raise Failure(f"another run works in {path.parent}; wait for it or use BUILD=another-directory") from error
+            raise Failure(
+                f"another run works in {path.parent}; wait for it or use BUILD=another-directory"
+            ) from error
         yield
 
 
@@ -159,27 +180,48 @@ def put_back(settings: Settings) -> None:
 
 def environment(settings: Settings, preprocess: bool = True) -> dict[str, str]:
     """Return the environment of a build of the state that is at its place."""
-    env = {name: value for name, value in os.environ.items()
-           if name not in ("GROUP", "KDIR", "MAKEFLAGS", "MFLAGS", "MAKELEVEL", "CF_OUT", "CF_KERNEL")}
+    env = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("GROUP", "KDIR", "MAKEFLAGS", "MFLAGS", "MAKELEVEL", "CF_OUT", "CF_KERNEL")
+    }
     line = settings.work / "line.h"
     env |= {
-        "CF_ROOT": str(settings.root), "BUILD": str(settings.state), "CF_BUILD": str(settings.state),
-        "CF_TREE": str(settings.state / "linux"), "CC": str(HERE / "cc.sh"), "JOBS": str(settings.jobs),
-        "IDENTITY_CC": settings.compiler, "KCFLAGS": f"{os.environ.get('KCFLAGS', '')} -include {line}".strip(),
-        "KBUILD_BUILD_TIMESTAMP": "Thu Jan  1 00:00:00 UTC 1970", "KBUILD_BUILD_USER": "identity",
-        "KBUILD_BUILD_HOST": "identity", "KBUILD_BUILD_VERSION": "1", "SOURCE_DATE_EPOCH": "0",
-        "TARGETS": "vmlinux_a KBUILD_MODULES=y", "LC_ALL": "C",
+        "CF_ROOT": str(settings.root),
+        "BUILD": str(settings.state),
+        "CF_BUILD": str(settings.state),
+        "CF_TREE": str(settings.state / "linux"),
+        "CC": str(HERE / "cc.sh"),
+        "JOBS": str(settings.jobs),
+        "IDENTITY_CC": settings.compiler,
+        "KCFLAGS": f"{os.environ.get('KCFLAGS', '')} -include {line}".strip(),
+        "KBUILD_BUILD_TIMESTAMP": "Thu Jan  1 00:00:00 UTC 1970",
+        "KBUILD_BUILD_USER": "identity",
+        "KBUILD_BUILD_HOST": "identity",
+        "KBUILD_BUILD_VERSION": "1",
+        "SOURCE_DATE_EPOCH": "0",
+        "TARGETS": "vmlinux_a KBUILD_MODULES=y",
+        "LC_ALL": "C",
     }
     if preprocess:
         env["IDENTITY_STUB"] = str(settings.work / "stub.o")
     return env
 
 
-def run(settings: Settings, command: list[str | Path], log: Path, what: str, stdin: str = "") -> None:
+def run(
+    settings: Settings, command: list[str | Path], log: Path, what: str, stdin: str = ""
+) -> None:
     """Run a command of the build, its output to a file; raises Failure."""
     with open(log, "w", encoding="utf-8") as file:
-        done = subprocess.run([str(word) for word in command], env=environment(settings), stdout=file, text=True,
-                              stderr=subprocess.STDOUT, input=stdin, check=False)
+        done = subprocess.run(
+            [str(word) for word in command],
+            env=environment(settings),
+            stdout=file,
+            text=True,
+            stderr=subprocess.STDOUT,
+            input=stdin,
+            check=False,
+        )
     if done.returncode:
         raise Failure(f"{what} failed; see {log}")
 
@@ -194,7 +236,13 @@ def helpers(settings: Settings) -> None:
     stub, vmlinux = settings.work / "stub.o", settings.work / "vmlinux"
     if not vmlinux.is_file():
         run(settings, [*cc, "-c", "-x", "c", "-o", stub, "-"], log, "compiling nothing")
-        run(settings, [*cc, "-c", "-x", "assembler", "-o", f"{vmlinux}.o", "-"], log, "assembling", VMLINUX)
+        run(
+            settings,
+            [*cc, "-c", "-x", "assembler", "-o", f"{vmlinux}.o", "-"],
+            log,
+            "assembling",
+            VMLINUX,
+        )
         run(settings, ["ld", "-e", "0", "-o", vmlinux, f"{vmlinux}.o"], log, "linking")
 
 
@@ -203,8 +251,11 @@ def build(settings: Settings, states: States, sources: Sources, name: str, numbe
 
     Args: its name, how many patches it has.  Raises Failure, RuntimeError.
     """
-    made_of = proofs.key(state=states.trees[number], tree=fingerprint(listing(settings.tree), set(states.paths)),
-                         configuration=configuration(settings))
+    made_of = proofs.key(
+        state=states.trees[number],
+        tree=fingerprint(listing(settings.tree), set(states.paths)),
+        configuration=configuration(settings),
+    )
     stamp, tree = settings.state / "made-of", settings.state / "linux"
     before = settings.work / name / stamp.name
     if before.is_file() and before.read_text() == made_of:
@@ -225,9 +276,23 @@ def build(settings: Settings, states: States, sources: Sources, name: str, numbe
         for image in ("vmlinux", "vmlinux.unstripped"):
             if not (settings.out / image).is_file():
                 shutil.copy(settings.work / "vmlinux", settings.out / image)
-        make = ["make", "--no-print-directory", "-C", settings.out, "-f", tree / "Makefile", f"-j{settings.jobs}",
-                f"CC={HERE / 'cc.sh'}", *([f"LLVM={os.environ['LLVM']}"] if os.environ.get("LLVM") else [])]
-        run(settings, [*make, "-o", "vmlinux", "bzImage"], settings.work / f"{name}.log", f"the boot code of {name}")
+        make = [
+            "make",
+            "--no-print-directory",
+            "-C",
+            settings.out,
+            "-f",
+            tree / "Makefile",
+            f"-j{settings.jobs}",
+            f"CC={HERE / 'cc.sh'}",
+            *([f"LLVM={os.environ['LLVM']}"] if os.environ.get("LLVM") else []),
+        ]
+        run(
+            settings,
+            [*make, "-o", "vmlinux", "bzImage"],
+            settings.work / f"{name}.log",
+            f"the boot code of {name}",
+        )
         stamp.write_text(made_of)
 
 
@@ -249,12 +314,9 @@ def text_of(path: Path) -> bytes | None:
         return None
 
 
-def same_text(job: tuple[Path, Path, str]) -> tuple[bool, frozenset[str]]:
-    """Return whether two objects are the same by their texts, and a hash of each item left out.
-
-    Args: the two objects, the programs that work on objects once they are compiled, as one hash each.
-    """
-    a, b, _ = job
+def same_text(job: tuple[Path, Path]) -> tuple[bool, frozenset[str]]:
+    """Return whether two objects are the same by their texts, and a hash of each item left out."""
+    a, b = job
     packed_a, packed_b, command = text_of(a), text_of(b), saved_command(a)
     if packed_a is None or packed_b is None or not command or command != saved_command(b):
         return False, frozenset()
@@ -267,7 +329,9 @@ def same_text(job: tuple[Path, Path, str]) -> tuple[bool, frozenset[str]]:
     if KEEPS.search(command) or INCLUDES.search(text_b) or not command.rstrip().endswith(".c"):
         return text_a == text_b, frozenset()
     same, items = texts.same(text_a, text_b)
-    return same, frozenset(hashlib.sha256(item.encode(errors="surrogateescape")).hexdigest()[:16] for item in items)
+    return same, frozenset(
+        hashlib.sha256(item.encode(errors="surrogateescape")).hexdigest()[:16] for item in items
+    )
 
 
 def to_compile(settings: Settings, names: list[str], everything: bool) -> list[str]:
@@ -278,7 +342,7 @@ def to_compile(settings: Settings, names: list[str], everything: bool) -> list[s
     preprocessed = [name for name in names if text_of(a / name) and text_of(b / name)]
     if everything:
         return preprocessed
-    jobs = [(a / name, b / name, "") for name in preprocessed]
+    jobs = [(a / name, b / name) for name in preprocessed]
     with ProcessPoolExecutor(settings.jobs) as pool:
         found = dict(zip(preprocessed, pool.map(same_text, jobs, chunksize=8)))
     chosen = [name for name in preprocessed if not found[name][0]]
@@ -301,10 +365,17 @@ def compile_objects(settings: Settings, state: str, names: list[str]) -> None:
 
         def one(name: str) -> None:
             path, target = settings.out / name, objects / name
-            done = subprocess.run(["sh", "-c", saved_command(path)], cwd=settings.out, env=env, text=True,
-                                  capture_output=True, check=False)
+            done = subprocess.run(
+                ["sh", "-c", saved_command(path)],
+                cwd=settings.out,
+                env=env,
+                text=True,
+                capture_output=True,
+                check=False,
+            )
             if done.returncode:
-                raise Failure(f"{state}: {name} does not compile: {(done.stderr.strip() or '?').splitlines()[-1]}")
+                why = (done.stderr.strip() or "?").splitlines()[-1]
+                raise Failure(f"{state}: {name} does not compile: {why}")
             target.parent.mkdir(parents=True, exist_ok=True)
             path.rename(target)
             shutil.copy(settings.work / "stub.o", path)
@@ -316,7 +387,10 @@ def compile_objects(settings: Settings, state: str, names: list[str]) -> None:
 def linker_scripts(out: Path) -> dict[str, list[str]]:
     """Return the words of each linker script, by path."""
     found = {path.relative_to(out).as_posix(): path for path in out.rglob("*.lds")}
-    return {name: re.sub(r"/\*.*?\*/", " ", path.read_text(), flags=re.S).split() for name, path in found.items()}
+    return {
+        name: re.sub(r"/\*.*?\*/", " ", path.read_text(), flags=re.S).split()
+        for name, path in found.items()
+    }
 
 
 def findings_of(settings: Settings, everything: bool) -> tuple[list[str], str]:
@@ -333,21 +407,31 @@ def findings_of(settings: Settings, everything: bool) -> tuple[list[str], str]:
         compile_objects(settings, state, compiled)
     a, b = roots.values()
     stubs = {name for name in both if text_of(a / name) or text_of(b / name)}
-    found += [f"{name}: object: preprocessed on one side only" for name in stubs
-              if not (text_of(a / name) and text_of(b / name))]
+    found += [
+        f"{name}: object: preprocessed on one side only"
+        for name in stubs
+        if not (text_of(a / name) and text_of(b / name))
+    ]
     pairs = [(name, a / name, b / name) for name in both if name not in stubs]
-    pairs += [(name, settings.work / "ungated/objects" / name, settings.work / "whole/objects" / name)
-              for name in compiled]
+    pairs += [
+        (name, settings.work / "ungated/objects" / name, settings.work / "whole/objects" / name)
+        for name in compiled
+    ]
     functions = 0
     with ProcessPoolExecutor(settings.jobs) as pool:
         for count, lines in pool.map(compare.compare_object, pairs, chunksize=8):
             functions += count
             found += lines
     scripts_a, scripts_b = linker_scripts(a), linker_scripts(b)
-    found += [f"{name}: linker script: differs" for name in sorted(scripts_a.keys() | scripts_b.keys())
-              if scripts_a.get(name) != scripts_b.get(name)]
-    return found, (f"{len(in_a | in_b)} objects, {len(stubs) - len(compiled)} the same by their text, "
-                   f"{functions} functions of the others compared, {len(found)} differ")
+    found += [
+        f"{name}: linker script: differs"
+        for name in sorted(scripts_a.keys() | scripts_b.keys())
+        if scripts_a.get(name) != scripts_b.get(name)
+    ]
+    return found, (
+        f"{len(in_a | in_b)} objects, {len(stubs) - len(compiled)} the same by their text, "
+        f"{functions} functions of the others compared, {len(found)} differ"
+    )
 
 
 def check(settings: Settings, everything: bool) -> int:
@@ -395,10 +479,15 @@ def check(settings: Settings, everything: bool) -> int:
 
 
 def forget_others(settings: Settings) -> None:
-    """Remove states of another toolchain, configuration or checking code: kbuild may not notice all of those."""
+    """Remove the states of another toolchain: kbuild may not notice everything."""
     stamp = settings.work / "made-with"
-    now = proofs.key(tools=proofs.toolchain(*settings.compiler.split()), code=proofs.content(HERE / "cc.sh"),
-                     variables=[os.environ.get(name, "") for name in ("LLVM", "KCFLAGS", "KAFLAGS", "KCPPFLAGS")])
+    now = proofs.key(
+        tools=proofs.toolchain(*settings.compiler.split()),
+        code=proofs.content(HERE / "cc.sh"),
+        variables=[
+            os.environ.get(name, "") for name in ("LLVM", "KCFLAGS", "KAFLAGS", "KCPPFLAGS")
+        ],
+    )
     if not stamp.is_file() or stamp.read_text() != now:
         shutil.rmtree(settings.work)
         settings.work.mkdir()
@@ -408,7 +497,9 @@ def forget_others(settings: Settings) -> None:
 def main() -> int:
     """Entry point."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--all", action="store_true", help="compile every object, whatever its text")
+    parser.add_argument(
+        "--all", action="store_true", help="compile every object, whatever its text"
+    )
     options = parser.parse_args()
     try:
         return check(Settings.from_env(), options.all)

@@ -11,10 +11,13 @@ import pytest
 
 HERE = Path(__file__).resolve().parent
 MARK = "# --- gated from here ---\n"
-SOURCE = "int f(int a)\n{\n\treturn a + 1;\n}\n\nvoid __might_sleep(const char *f, int l);\nvoid g(void)\n{\n" \
-         "\t__might_sleep(__FILE__, __LINE__);\n}\n"
+SOURCE = (
+    "int f(int a)\n{\n\treturn a + 1;\n}\n\n"
+    "void __might_sleep(const char *f, int l);\nvoid g(void)\n{\n"
+    "\t__might_sleep(__FILE__, __LINE__);\n}\n"
+)
 KERNEL_SH = """#!/bin/sh -e
-# As much of scripts/kernel.sh and kbuild as identity.py needs: compiles each C file, notes the command
+# As much of scripts/kernel.sh and kbuild as identity.py needs: compile C files, note commands
 out=$CF_BUILD/out/$1
 mkdir -p "$out"
 cd "$out"
@@ -33,13 +36,15 @@ def patch(old: str, new: str) -> str:
     """A patch of unit.c that replaces the line old by new."""
     before = SOURCE.splitlines(keepends=True)
     at = before.index(old)
-    body = "".join(f" {line}" for line in before[max(at - 3, 0):at])
+    body = "".join(f" {line}" for line in before[max(at - 3, 0) : at])
     added = "".join(f"+{line}" for line in new.splitlines(keepends=True))
-    after = before[at + 1:at + 4]
+    after = before[at + 1 : at + 4]
     body += f"-{old}{added}" + "".join(f" {line}" for line in after)
     first, context = max(at - 3, 0), min(at, 3) + len(after)
-    return (f"--- a/unit.c\n+++ b/unit.c\n@@ -{first + 1},{context + 1} "
-            f"+{first + 1},{context + added.count(chr(10))} @@\n{body}")
+    return (
+        f"--- a/unit.c\n+++ b/unit.c\n@@ -{first + 1},{context + 1} "
+        f"+{first + 1},{context + added.count(chr(10))} @@\n{body}"
+    )
 
 
 PREPARATION = patch("\treturn a + 1;\n", "\treturn a + 2;\n")
@@ -71,7 +76,13 @@ def fill(root: Path, ungated: dict[str, str], gated: dict[str, str]) -> None:
     """Write the patches and the series."""
     for name, text in (ungated | gated).items():
         (root / "patches" / name).write_text(text)
-    lines = ["# --- group preparations: first ---", *ungated, MARK.strip(), "# --- group gated: then ---", *gated]
+    lines = [
+        "# --- group preparations: first ---",
+        *ungated,
+        MARK.strip(),
+        "# --- group gated: then ---",
+        *gated,
+    ]
     (root / "series").write_text("".join(f"{line}\n" for line in lines))
 
 
@@ -79,20 +90,35 @@ def run_script(root: Path, *options: str, **variables: str) -> subprocess.Comple
     """Run identity.py on a queue, with a cache of its own."""
     unwanted = ("BUILD", "KDIR", "QUEUE", "PIN", "CC", "KCFLAGS", "CF_TREE", "FRESH")
     env = {k: v for k, v in os.environ.items() if not k.startswith("QUILT") and k not in unwanted}
-    env |= {"CF_ROOT": str(root), "CF_BUILD": str(root / "build"), "CF_CACHE": str(root / "cache"), **variables}
-    return subprocess.run([sys.executable, HERE / "identity.py", *options], env=env, capture_output=True, text=True,
-                          check=False)
+    env |= {
+        "CF_ROOT": str(root),
+        "CF_BUILD": str(root / "build"),
+        "CF_CACHE": str(root / "cache"),
+        **variables,
+    }
+    return subprocess.run(
+        [sys.executable, HERE / "identity.py", *options],
+        env=env,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 def snapshot(tree: Path) -> dict[str, bytes]:
     """All files below tree with their content."""
-    return {str(p.relative_to(tree)): p.read_bytes() for p in sorted(tree.rglob("*")) if p.is_file()}
+    return {
+        str(p.relative_to(tree)): p.read_bytes() for p in sorted(tree.rglob("*")) if p.is_file()
+    }
 
 
 def test_script_no_gated_patches(queue: Path) -> None:
     fill(queue, {"preparation.patch": PREPARATION}, {})
     run = run_script(queue)
-    assert (run.returncode, run.stdout) == (0, "identity: no gated patches in the series, nothing to compare\n")
+    assert (run.returncode, run.stdout) == (
+        0,
+        "identity: no gated patches in the series, nothing to compare\n",
+    )
     assert not (queue / "build/fragments").exists()
 
 
@@ -102,8 +128,10 @@ def test_script_off_means_off(queue: Path) -> None:
     before = snapshot(queue / "build/linux")
     run = run_script(queue)
     assert run.returncode == 0, run.stdout + run.stderr
-    assert run.stdout.endswith("identity: 1 objects, 1 the same by their text, 0 functions of the others compared, "
-                               "0 differ\n")
+    assert run.stdout.endswith(
+        "identity: 1 objects, 1 the same by their text, 0 functions of the others compared, "
+        "0 differ\n"
+    )
     assert (queue / "build/fragments").read_text() == "identity vm all-off\n" * 2
     seen = (queue / "build/seen").read_text()
     assert (seen.count("return a + 2;"), seen.count("CONFIG_X")) == (2, 1)
@@ -118,7 +146,7 @@ def test_script_off_is_not_off(queue: Path) -> None:
 
 
 def test_script_leaves_a_pushed_tree_alone(queue: Path) -> None:
-    """The tree stands fully pushed, as make apply leaves it: same result, nothing changed, not even .pc."""
+    """A pushed tree, as make apply leaves it: same result, nothing changed, not even .pc."""
     fill(queue, {"preparation.patch": PREPARATION}, {"off.patch": OFF})
     tree = queue / "build/linux"
     env = {**os.environ, "QUILT_PATCHES": str(queue / "patches"), "QUILTRC": "-"}
@@ -132,13 +160,17 @@ def test_script_leaves_a_pushed_tree_alone(queue: Path) -> None:
 
 
 def test_script_same_code(queue: Path) -> None:
-    """Texts that differ are compiled, and their code is compared; so is what the text alone would do for."""
+    """Texts that differ are compiled, and their code is compared; --all compiles the others."""
     fill(queue, {}, {"same-code.patch": SAME_CODE})
     run = run_script(queue)
-    assert run.stdout.endswith("1 objects, 0 the same by their text, 2 functions of the others compared, 0 differ\n")
+    assert run.stdout.endswith(
+        "1 objects, 0 the same by their text, 2 functions of the others compared, 0 differ\n"
+    )
     fill(queue, {"preparation.patch": PREPARATION}, {"off.patch": OFF})
     run = run_script(queue, "--all")
-    assert run.stdout.endswith("1 objects, 0 the same by their text, 2 functions of the others compared, 0 differ\n")
+    assert run.stdout.endswith(
+        "1 objects, 0 the same by their text, 2 functions of the others compared, 0 differ\n"
+    )
 
 
 def test_script_unused_declaration(queue: Path) -> None:
@@ -155,13 +187,18 @@ def test_script_included_file(queue: Path) -> None:
     data = queue / "data"
     data.write_text("data")
     include = patch("void g(void)\n", f'asm(".incbin \\"{data}\\"");\nvoid g(void)\n')
-    fill(queue, {"include.patch": include}, {"off.patch": SAME_CODE.replace("return 1 + a", "return a + 1")})
+    fill(
+        queue,
+        {"include.patch": include},
+        {"off.patch": SAME_CODE.replace("return 1 + a", "return a + 1")},
+    )
     run = run_script(queue)
     assert "identity: compiling 1 objects of whole\n" in run.stdout, run.stdout + run.stderr
 
 
 def test_script_builds_once(queue: Path) -> None:
     """What was proven is proven no more until something that it depends on changes."""
+
     def builds(**variables: str) -> int:
         run = run_script(queue, **variables)
         assert run.returncode == 0, run.stdout + run.stderr
@@ -214,7 +251,7 @@ def test_script_failure_is_not_kept(queue: Path) -> None:
 
 
 def test_script_failed_build(queue: Path) -> None:
-    """A build that fails is no success, and the objects of an earlier run are not compared instead."""
+    """A build that fails is no success; objects of an earlier run are not compared instead."""
     fill(queue, {}, {"off.patch": OFF})
     assert run_script(queue).returncode == 0
     (queue / "scripts/kernel.sh").write_text("#!/bin/sh\nexit 1\n")

@@ -6,7 +6,7 @@ import pytest
 from selftests.identity.texts import declared, items, same
 
 # A text that uses a type, a prototype, an inline function and two names with a counter
-TEXT = '''struct thing { int a; };
+TEXT = """struct thing { int a; };
 typedef unsigned int u32;
 extern int taken;
 int called(int a);
@@ -24,7 +24,7 @@ u32 f(struct thing *u)
  char c = '{';
  return helper(u) + FIRST + c + sizeof("};");
 }
-'''
+"""
 # What may be added anywhere
 HARMLESS = (
     "struct other;",
@@ -37,7 +37,8 @@ HARMLESS = (
     "extern __typeof__(int) unused_typed;",
     "extern const char *unused_text[];",
     "int unused_prototype(struct thing *u, void (*call)(int a, int b)) __attribute__((__cold__));",
-    "static inline __attribute__((__unused__)) int unused_inline(int a)\n{\n for (;;) { if (a) return helper(0); }\n}",
+    "static inline __attribute__((__unused__)) int unused_inline(int a)\n"
+    "{\n for (;;) { if (a) return helper(0); }\n}",
     "static __attribute__((__unused__)) const bool unused_constant = false;",
     '_Static_assert(sizeof(int) == 4, "no");',
     "static inline int one(void) { return 1; }\nstatic inline int two(void) { return one(); }",
@@ -78,19 +79,22 @@ def test_texts_harmful(added: str, before: str) -> None:
     assert not same(TEXT.replace(before, f"{added}\n{before}", 1), TEXT)[0]
 
 
-@pytest.mark.parametrize("old, new", [
-    ("int a; }", "long a; }"),
-    ("unsigned int u32", "unsigned long u32"),
-    ("extern int taken", "extern long taken"),
-    ("u->a + called", "u->a - called"),
-    ("SECOND = 3", "SECOND = 3, FIRST2"),
-    ("int called(int a)", "int called(long a)"),
-    ("return helper(u) +", "return called(1) +"),
-    ("'{'", "'}'"),
-    ('"};"', '"}; "'),
-    (".long 1", ".long 2"),
-    ("__UNIQUE_ID_keep_6", "__UNIQUE_ID_keep_5"),
-])
+@pytest.mark.parametrize(
+    "old, new",
+    [
+        ("int a; }", "long a; }"),
+        ("unsigned int u32", "unsigned long u32"),
+        ("extern int taken", "extern long taken"),
+        ("u->a + called", "u->a - called"),
+        ("SECOND = 3", "SECOND = 3, FIRST2"),
+        ("int called(int a)", "int called(long a)"),
+        ("return helper(u) +", "return called(1) +"),
+        ("'{'", "'}'"),
+        ('"};"', '"}; "'),
+        (".long 1", ".long 2"),
+        ("__UNIQUE_ID_keep_6", "__UNIQUE_ID_keep_5"),
+    ],
+)
 def test_texts_used(old: str, new: str) -> None:
     """What is used, a string, an asm, or two numbers of which one becomes the other."""
     changed = TEXT.replace(old, new, 1)
@@ -116,6 +120,8 @@ def test_texts_left_out() -> None:
 
 def test_texts_items() -> None:
     assert items("struct s { int a; } x; int f(void) { if (1) { } } #pragma x\n;")[0][:2] == [
-        "struct s { int a; } x;", "int f(void) { if (1) { } }"]
+        "struct s { int a; } x;",
+        "int f(void) { if (1) { } }",
+    ]
     assert "".join("".join(item.split()) for item in items(TEXT)[0]) == "".join(TEXT.split())
     assert declared("enum kind { FIRST, SECOND = 3 };") == {"kind", "FIRST", "SECOND"}

@@ -2,8 +2,8 @@
 """Each step of the series builds, and adds no warning of W=1 or sparse.
 
 For each patch, the objects of the files it touches are built before and after it, in a copy of the
-tree (mover.py); a warning counts as new when it is there after the step and was not before, whatever
-its line. What an object builds with is kept (selftests/proofs.py) under the contents of the touched
+tree (mover.py); a warning counts as new when it is there after the step and was not before,
+whatever its line. What an object builds with is kept (selftests/proofs.py) under the contents of the touched
 files that it depends on. So after a change, an object is built at those steps at which one of these
 is not as it ever was, and at no others.
 """
@@ -139,8 +139,8 @@ def touched_objects(patch: Patch) -> list[str]:
 class Known:
     """What objects are known to build with, whatever the state they were built at.
 
-    An object depends on the touched files that its last build has read, on each touched file that is
-    no C or assembly (Kconfig, Makefile, a table), and on which headers there are.
+    An object depends on the touched files that its last build has read, on each touched file that
+    is no C or assembly (Kconfig, Makefile, a table), and on which headers there are.
     """
 
     def __init__(self, states: States, inputs: dict) -> None:
@@ -155,8 +155,9 @@ class Known:
     def key(self, state: int, name: str, dependencies: list[str]) -> str:
         """Return the key of an object at a state, given the touched files that it has read."""
         files = self.states.files(state)
-        return proofs.key(object=name, headers=sorted(path for path in files if path.endswith(".h")),
-                          files={path: files.get(path) for path in [*self.always, *dependencies]}, **self.inputs)
+        headers = sorted(path for path in files if path.endswith(".h"))
+        read = {path: files.get(path) for path in [*self.always, *dependencies]}
+        return proofs.key(object=name, headers=headers, files=read, **self.inputs)
 
     def dependencies(self, name: str) -> list[list[str]]:
         """Return the lists of touched files that builds of this object have read."""
@@ -171,12 +172,16 @@ class Known:
         return None
 
     def keep(self, state: int, name: str, read: set[str] | None, warnings: list[str]) -> None:
-        """Keep the warnings of an object; read are the files of the tree it has read, None when not known."""
+        """Keep the warnings of an object.
+
+        Args: the state, the object, the files of the tree it has read (None: not known), the warnings.
+        """
         dependencies = [path for path in self.states.paths if Path(path).suffix in SOURCE
                         and (read is None or path in read)]
         lists = self.dependencies(name)
         if dependencies not in lists:
-            self.lists.store(proofs.key(object=name, paths=self.states.paths), [*lists, dependencies])
+            index = proofs.key(object=name, paths=self.states.paths)
+            self.lists.store(index, [*lists, dependencies])
         self.objects.store(self.key(state, name, dependencies), warnings)
 
 
@@ -223,8 +228,9 @@ class Stepper:
         done = run([*self.make, *check, "W=1", *objects])
         warnings = split_output(done.stdout, [self.mover.tree, self.out])
         failed = set(FAILED.findall(done.stdout)) if done.returncode else set()
-        broken = {name: f"{name} does not build: {first_error(done.stdout, name)}" for name in objects
-                  if name in failed or not (self.out / name).is_file()}
+        failed |= {name for name in objects if not (self.out / name).is_file()}
+        broken = {name: f"{name} does not build: {first_error(done.stdout, name)}"
+                  for name in objects if name in failed}
         if self.checker and NO_SPARSE in done.stdout:
             broken[""] = "make: the kernel's build refuses this sparse"
         elif done.returncode and not broken:
@@ -239,7 +245,7 @@ class Stepper:
         return {path.removeprefix(root) for path in full if path.startswith(root)}
 
     def read(self, objects: Iterable[str]) -> dict[str, set[str] | None]:
-        """Return the files of the tree that the last builds of objects have read, None when not known.
+        """Return the files of the tree that the last builds of objects read, None when not known.
 
         With those of the headers that kbuild makes of constants of the compiler.
         """
@@ -263,14 +269,15 @@ def first_error(text: str, name: str) -> str:
 def wanted(names: set[str], states: States, state: int, kernel: Path, built: Path) -> list[str]:
     """Return those objects that the configuration builds and whose source is there at a state.
 
-    Args: the objects, the states, how many patches are on, the pushed tree, where the kernel is built.
+    Args: the objects, the states, the number of patches, the pushed tree, where the kernel is built.
     """
     files, touched = states.files(state), set(states.paths)
 
     def there(name: str) -> bool:
         stem = name.removesuffix(".o")
         sources = [f"{name}.S"] if name.endswith(".lds") else [f"{stem}.c", f"{stem}.S"]
-        return any(path in files if path in touched else (kernel / path).is_file() for path in sources)
+        return any(path in files if path in touched else (kernel / path).is_file()
+                   for path in sources)
 
     return sorted(name for name in names if (built / name).is_file() and there(name))
 
@@ -290,11 +297,12 @@ def run_steps(queue: Queue, sources: Sources, config: Path, build: Path) -> tupl
     stepper = Stepper(states, sources, config, work)
     here = Path(__file__).parent
     code = proofs.contents(here, "checks_steps.py", "mover.py")
+    tree = fingerprint(listing(kernel), set(queue.paths))
+    words = compiler(stepper.config)
+    cc = " ".join(words).replace("LLVM=1", "clang").replace("LLVM=", "clang").removeprefix("CC=")
     known = Known(states, {
-        "tree": fingerprint(listing(kernel), set(queue.paths)), "config": stepper.config, "code": code,
-        "make": [stepper.checker, *compiler(stepper.config)], "sparse": proofs.version("sparse"),
-        "tools": proofs.toolchain(*(word.removeprefix("CC=") for word in compiler(stepper.config)[:1]
-                                    if word.startswith("CC=")))})
+        "tree": tree, "config": stepper.config, "code": code, "make": [stepper.checker, *words],
+        "sparse": proofs.version("sparse"), "tools": proofs.toolchain(*cc.split())})
     objects = [set(touched_objects(patch)) for patch in queue.patches]
     steps = [Step(patch.name) for patch in queue.patches]
     was: list[str] = []
@@ -320,7 +328,8 @@ def run_steps(queue: Queue, sources: Sources, config: Path, build: Path) -> tupl
                 for name, read in stepper.read(built).items():
                     known.keep(state, name, read, built[name])
         if state:
-            steps[state - 1].broken = [text for name, text in broken.items() if name not in before - after]
+            mine = [text for name, text in broken.items() if name not in before - after]
+            steps[state - 1].broken = mine
             lines = {line for name in after for line in found.get(name) or []}
             steps[state - 1].warnings = sorted(lines - set(was))
         was = [line for name in before for line in found.get(name) or []]

@@ -41,11 +41,13 @@ class States:
         self.listed: dict[int, dict[str, str]] = {}
 
     def files(self, number: int) -> dict[str, str]:
-        """Return mode and hash of each touched file that is there after `number` patches, by path."""
+        """Return mode and hash of each touched file after `number` patches, by path."""
         if number not in self.listed:
             lines = must(["git", "ls-tree", "-r", self.trees[number]], self.repo).splitlines()
             rows = [line.split(None, 3) for line in lines]
-            self.listed[number] = {path: f"{mode} {name}" for mode, _, name, path in rows if path in set(self.paths)}
+            self.listed[number] = {
+                path: f"{mode} {name}" for mode, _, name, path in rows if path in set(self.paths)
+            }
         return self.listed[number]
 
     def check_out(self, number: int) -> Path:
@@ -56,13 +58,29 @@ class States:
 
 def listing(kernel: Path) -> list[str]:
     """Return 'path size time' of each file of a tree, sorted, without those of quilt and git."""
-    hidden = ["(", "-name", ".pc", "-o", "-name", ".git", "-o", "-name", ".cache-footprint*", ")", "-prune"]
-    return sorted(must(["find", kernel, *hidden, "-o", "-type", "f", "-printf", "%P %s %T@\\n"]).splitlines())
+    hidden = [
+        "(",
+        "-name",
+        ".pc",
+        "-o",
+        "-name",
+        ".git",
+        "-o",
+        "-name",
+        ".cache-footprint*",
+        ")",
+        "-prune",
+    ]
+    return sorted(
+        must(["find", kernel, *hidden, "-o", "-type", "f", "-printf", "%P %s %T@\\n"]).splitlines()
+    )
 
 
 def fingerprint(lines: list[str], without: set[str]) -> str:
     """Return one hash of a listing but for some paths."""
-    return hashlib.sha256("\n".join(line for line in lines if line.rsplit(" ", 2)[0] not in without).encode()).hexdigest()
+    return hashlib.sha256(
+        "\n".join(line for line in lines if line.rsplit(" ", 2)[0] not in without).encode()
+    ).hexdigest()
 
 
 class Mover:
@@ -94,7 +112,8 @@ class Mover:
         """Copy the tree by hard links, or wholly across file systems."""
         shutil.rmtree(self.tree, ignore_errors=True)
         self.tree.mkdir(parents=True)
-        parts = [path for path in sorted(kernel.iterdir()) if path.name not in (".pc", ".git")]
+        hidden = (".pc", ".git", ".cache-footprint")
+        parts = [path for path in sorted(kernel.iterdir()) if not path.name.startswith(hidden)]
         if run(["cp", "-al", *parts, self.tree]).returncode:
             shutil.rmtree(self.tree, ignore_errors=True)
             self.tree.mkdir()
