@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """What keeps verdicts: keys, files, FRESH=1, old entries."""
 
+import json
 import os
+import subprocess
 import time
 from pathlib import Path
 
@@ -80,6 +82,20 @@ def test_proofs_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         cache_directory() == tmp_path / "own"
         and Proofs("kind").directory == tmp_path / "own/proofs/kind"
     )
+
+
+@pytest.mark.parametrize("line, row", [
+    ("0 differ", {"status": "pass"}),
+    ("0 differ (cached)", {"status": "pass", "cached": True}),
+    ("nothing (cached)", {"status": "skip"}),
+])
+def test_proofs_in_results(tmp_path: Path, line: str, row: dict) -> None:
+    """scripts/result.sh marks what was proven before, and leaves the mark out otherwise."""
+    script = Path(__file__).resolve().parents[1] / "scripts/result.sh"
+    env = {**os.environ, "BUILD": str(tmp_path)}
+    subprocess.run([script, "part/test", "nothing", "echo", line], env=env, check=True)
+    found, = json.loads((tmp_path / "results/parts/part-test.json").read_text())
+    assert found == {"id": "part/test", "reason": line, "seconds": found["seconds"], **row}
 
 
 def test_proofs_versions() -> None:

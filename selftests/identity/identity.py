@@ -43,6 +43,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1]))
+sys.dont_write_bytecode = True
 
 from selftests import proofs  # noqa: E402
 from selftests.identity import compare, texts  # noqa: E402
