@@ -84,17 +84,20 @@ def test_proofs_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     )
 
 
-@pytest.mark.parametrize("line, row", [
-    ("0 differ", {"status": "pass"}),
-    ("0 differ (cached)", {"status": "pass", "cached": True}),
-    ("nothing (cached)", {"status": "skip"}),
-])
+@pytest.mark.parametrize(
+    "line, row",
+    [
+        ("0 differ", {"status": "pass"}),
+        ("0 differ (cached)", {"status": "pass", "cached": True}),
+        ("nothing (cached)", {"status": "skip"}),
+    ],
+)
 def test_proofs_in_results(tmp_path: Path, line: str, row: dict) -> None:
     """scripts/result.sh marks what was proven before, and leaves the mark out otherwise."""
     script = Path(__file__).resolve().parents[1] / "scripts/result.sh"
     env = {**os.environ, "BUILD": str(tmp_path)}
     subprocess.run([script, "part/test", "nothing", "echo", line], env=env, check=True)
-    found, = json.loads((tmp_path / "results/parts/part-test.json").read_text())
+    (found,) = json.loads((tmp_path / "results/parts/part-test.json").read_text())
     assert found == {"id": "part/test", "reason": line, "seconds": found["seconds"], **row}
 
 

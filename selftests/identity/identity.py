@@ -288,12 +288,10 @@ def build(settings: Settings, states: States, sources: Sources, name: str, numbe
             f"CC={HERE / 'cc.sh'}",
             *([f"LLVM={os.environ['LLVM']}"] if os.environ.get("LLVM") else []),
         ]
-        run(
-            settings,
-            [*make, "-o", "vmlinux", "bzImage"],
-            settings.work / f"{name}.log",
-            f"the boot code of {name}",
-        )
+        # The last one is compiled when vmlinux is linked
+        for target in ("bzImage", "init/version-timestamp.o"):
+            log = settings.work / f"{name}-{Path(target).name}.log"
+            run(settings, [*make, "-o", "vmlinux", target], log, f"{target} of {name}")
         stamp.write_text(made_of)
 
 

@@ -63,7 +63,7 @@ def fixture_queue(tmp_path: Path) -> Path:
     tree = root / "build/linux"
     (tree / "scripts").mkdir()
     (tree / "scripts/checkpatch.pl").write_text("#\n")
-    (tree / "Makefile").write_text("bzImage:\n\t@:\n")
+    (tree / "Makefile").write_text("bzImage init/version-timestamp.o:\n\t@:\n")
     (tree / "unit.c").write_text(SOURCE)
     (root / "series").write_text(MARK)
     (root / "patches/series").symlink_to("../series")
