@@ -209,20 +209,14 @@ def environment(settings: Settings, preprocess: bool = True) -> dict[str, str]:
     return env
 
 
-def run(
-    settings: Settings, command: list[str | Path], log: Path, what: str, stdin: str = ""
-) -> None:
-    """Run a command of the build, its output to a file; raises Failure."""
-    with open(log, "w", encoding="utf-8") as file:
-        done = subprocess.run(
-            [str(word) for word in command],
-            env=environment(settings),
-            stdout=file,
-            text=True,
-            stderr=subprocess.STDOUT,
-            input=stdin,
-            check=False,
-        )
+def run(settings: Settings, command: str, log: Path, what: str, stdin: str = "") -> None:
+    """Run a command of the build, its output to a file; raises Failure.
+
+    kbuild takes no path with a blank: the command is split at those.
+    """
+    words, env = command.split(), environment(settings)
+    done = subprocess.run(words, env=env, input=stdin, capture_output=True, text=True, check=False)
+    log.write_text(done.stdout + done.stderr)
     if done.returncode:
         raise Failure(f"{what} failed; see {log}")
 
@@ -233,18 +227,11 @@ def helpers(settings: Settings) -> None:
     line = settings.work / "line.h"
     if not line.is_file():
         line.write_text(FIXED_LINE)
-    cc, log = settings.compiler.split(), settings.work / "helpers.log"
-    stub, vmlinux = settings.work / "stub.o", settings.work / "vmlinux"
+    cc, log, vmlinux = settings.compiler, settings.work / "helpers.log", settings.work / "vmlinux"
     if not vmlinux.is_file():
-        run(settings, [*cc, "-c", "-x", "c", "-o", stub, "-"], log, "compiling nothing")
-        run(
-            settings,
-            [*cc, "-c", "-x", "assembler", "-o", f"{vmlinux}.o", "-"],
-            log,
-            "assembling",
-            VMLINUX,
-        )
-        run(settings, ["ld", "-e", "0", "-o", vmlinux, f"{vmlinux}.o"], log, "linking")
+        run(settings, f"{cc} -c -x c -o {settings.work}/stub.o -", log, "compiling nothing")
+        run(settings, f"{cc} -c -x assembler -o {vmlinux}.o -", log, "assembling", VMLINUX)
+        run(settings, f"ld -e 0 -o {vmlinux} {vmlinux}.o", log, "linking")
 
 
 def build(settings: Settings, states: States, sources: Sources, name: str, number: int) -> None:
@@ -277,21 +264,14 @@ def build(settings: Settings, states: States, sources: Sources, name: str, numbe
         for image in ("vmlinux", "vmlinux.unstripped"):
             if not (settings.out / image).is_file():
                 shutil.copy(settings.work / "vmlinux", settings.out / image)
-        make = [
-            "make",
-            "--no-print-directory",
-            "-C",
-            settings.out,
-            "-f",
-            tree / "Makefile",
-            f"-j{settings.jobs}",
-            f"CC={HERE / 'cc.sh'}",
-            *([f"LLVM={os.environ['LLVM']}"] if os.environ.get("LLVM") else []),
-        ]
-        # The last one is compiled when vmlinux is linked
-        for target in ("bzImage", "init/version-timestamp.o"):
+        make = f"make --no-print-directory -C {settings.out} -f {tree}/Makefile -j{settings.jobs}"
+        make += f" CC={HERE}/cc.sh" + (
+            f" LLVM={os.environ['LLVM']}" if "LLVM" in os.environ else ""
+        )
+        # What kbuild makes when it links vmlinux and after
+        for target in ("init/version-timestamp.o", "bzImage"):
             log = settings.work / f"{name}-{Path(target).name}.log"
-            run(settings, [*make, "-o", "vmlinux", target], log, f"{target} of {name}")
+            run(settings, f"{make} -o vmlinux {target}", log, f"{target} of {name}")
         stamp.write_text(made_of)
 
 
@@ -358,29 +338,26 @@ def compile_objects(settings: Settings, state: str, names: list[str]) -> None:
     """Compile objects of a state by kbuild's commands; they go to STATE/objects. Raises Failure."""
     say(f"compiling {len(names)} objects of {state}")
     env = environment(settings, preprocess=False)
+    out, objects, stamp = settings.out, settings.state / "objects", settings.state / "made-of"
+
+    def one(name: str) -> None:
+        log, target = objects / f"{name}.log", objects / name
+        log.parent.mkdir(parents=True, exist_ok=True)
+        with open(log, "w", encoding="utf-8") as file:
+            command = saved_command(out / name)
+            done = subprocess.run(command, shell=True, cwd=out, env=env, stderr=file, check=False)
+        if done.returncode:
+            raise Failure(f"{state}: {name} does not compile; see {settings.work / state}/objects")
+        (out / name).rename(target)
+        shutil.copy(settings.work / "stub.o", out / name)
+
     with at_its_place(settings, state):
-        objects = settings.state / "objects"
+        made_of = stamp.read_text()
+        stamp.unlink()
         shutil.rmtree(objects, ignore_errors=True)
-
-        def one(name: str) -> None:
-            path, target = settings.out / name, objects / name
-            done = subprocess.run(
-                ["sh", "-c", saved_command(path)],
-                cwd=settings.out,
-                env=env,
-                text=True,
-                capture_output=True,
-                check=False,
-            )
-            if done.returncode:
-                why = (done.stderr.strip() or "?").splitlines()[-1]
-                raise Failure(f"{state}: {name} does not compile: {why}")
-            target.parent.mkdir(parents=True, exist_ok=True)
-            path.rename(target)
-            shutil.copy(settings.work / "stub.o", path)
-
         with ThreadPoolExecutor(settings.jobs) as pool:
             list(pool.map(one, names))
+        stamp.write_text(made_of)
 
 
 def linker_scripts(out: Path) -> dict[str, list[str]]:
