@@ -49,6 +49,7 @@ from selftests import proofs  # noqa: E402
 from selftests.identity import compare, texts  # noqa: E402
 from selftests.queue.mover import Mover, States, fingerprint, listing  # noqa: E402
 from selftests.queue.patchqueue import GATE, Queue, load_queue  # noqa: E402
+from selftests.queue.proc import must  # noqa: E402
 from selftests.queue.scratch import Sources  # noqa: E402
 
 FRAGMENTS = ("vm", "all-off")
@@ -234,6 +235,14 @@ def helpers(settings: Settings) -> None:
         run(settings, f"ld -e 0 -o {vmlinux} {vmlinux}.o", log, "linking")
 
 
+def begin_as(other: Path, state: Path) -> None:
+    """Make a state a copy of another, tree and all: what a move changes is newer than its objects."""
+    for name in ("linux", "out"):
+        shutil.rmtree(state / name, ignore_errors=True)
+    must(["cp", "-al", other / "linux", state])
+    must(["cp", "-a", other / "linux.from", other / "out", state])
+
+
 def build(settings: Settings, states: States, sources: Sources, name: str, number: int) -> None:
     """Bring a state to its patches and let kbuild preprocess it.
 
@@ -252,9 +261,10 @@ def build(settings: Settings, states: States, sources: Sources, name: str, numbe
     with at_its_place(settings, name):
         stamp.unlink(missing_ok=True)
         if name != "ungated" and not settings.out.is_dir():
-            shutil.copytree(settings.work / "ungated/out", settings.state / "out", symlinks=True)
+            begin_as(settings.work / "ungated", settings.state)
         mover = Mover(states, sources, tree)
-        mover.prepare()
+        if mover.prepare():
+            shutil.rmtree(settings.state / "out", ignore_errors=True)
         mover.go(number)
         command = [str(settings.root / "scripts/kernel.sh"), "identity", *FRAGMENTS]
         if subprocess.run(command, env=environment(settings), check=False).returncode:

@@ -17,7 +17,7 @@ SOURCE = (
     "\t__might_sleep(__FILE__, __LINE__);\n}\n"
 )
 KERNEL_SH = """#!/bin/sh -e
-# As much of scripts/kernel.sh and kbuild as identity.py needs: compile C files, note commands
+# As much of scripts/kernel.sh and kbuild as identity.py needs: compile what is newer, note commands
 out=$CF_BUILD/out/$1
 mkdir -p "$out"
 cd "$out"
@@ -25,6 +25,7 @@ echo "$*" >> "$CF_ROOT/build/fragments"
 cat "$CF_TREE"/*.c >> "$CF_ROOT/build/seen"
 for f in "$CF_TREE"/*.c; do
 	o=$(basename "${f%.c}.o")
+	[ ! -e "$o" ] || [ "$f" -nt "$o" ] || continue
 	command="$CC $KCFLAGS -D__KERNEL__ -O2 -c -o $o $f"
 	$command
 	echo "savedcmd_$o := $command" > ".$o.cmd"
@@ -194,6 +195,26 @@ def test_script_included_file(queue: Path) -> None:
     )
     run = run_script(queue)
     assert "identity: compiling 1 objects of whole\n" in run.stdout, run.stdout + run.stderr
+
+
+def test_script_old_pushed_tree(queue: Path) -> None:
+    """The files of a pushed tree are older than any object, and still count."""
+    fill(queue, {"preparation.patch": PREPARATION}, {"not-off.patch": NOT_OFF})
+    tree = queue / "build/linux"
+    env = {**os.environ, "QUILT_PATCHES": str(queue / "patches"), "QUILTRC": "-"}
+    subprocess.run(["quilt", "push", "-a"], cwd=tree, env=env, check=True, capture_output=True)
+    for path in tree.rglob("*"):
+        os.utime(path, (1, 1))
+    run = run_script(queue)
+    assert run.returncode == 1, run.stdout + run.stderr
+    # Nor does a file of the tree that changes and is older count less
+    fill(queue, {"preparation.patch": PREPARATION}, {"off.patch": OFF})
+    subprocess.run(["quilt", "pop", "-a"], cwd=tree, env=env, check=True, capture_output=True)
+    (tree / "other.c").write_text("int other(void)\n{\n\treturn 1;\n}\n")
+    assert run_script(queue).stdout.startswith("identity: preprocessing ungated\n")
+    (tree / "other.c").write_text("int other(void) { syntax error }\n")
+    os.utime(tree / "other.c", (1, 1))
+    assert run_script(queue, "--all").returncode == 1
 
 
 def test_script_builds_once(queue: Path) -> None:

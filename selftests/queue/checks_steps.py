@@ -197,6 +197,11 @@ class Stepper:
         self.make += ["KBUILD_BUILD_TIMESTAMP=1", parallel(), "-k", "--output-sync=target"]
         self.checker = checker()
 
+    def prepare(self) -> None:
+        """Make the tree, if need be; what was built of another one goes."""
+        if self.mover.prepare():
+            shutil.rmtree(self.out, ignore_errors=True)
+
     def go(self, number: int) -> str:
         """Bring the tree to the state after `number` patches.
 
@@ -316,7 +321,7 @@ def run_steps(queue: Queue, sources: Sources, config: Path, build: Path) -> tupl
         broken: dict[str, str] = {}
         if missing:
             if cached:
-                stepper.mover.prepare()
+                stepper.prepare()
             cached = False
             problem = stepper.go(state)
             built, broken = {}, {"": problem}

@@ -93,13 +93,18 @@ class Mover:
         self.tree = tree
         self.stamp = tree.with_name(f"{tree.name}.from")
 
-    def prepare(self) -> None:
-        """Make the copy, or make sure that the one that is there is still of the same tree."""
+    def prepare(self) -> bool:
+        """Make the copy, or make sure that the one that is there is still of the same tree.
+
+        Returns whether it was made: what was built before is of other files then, whatever their
+        times say, and has to go.
+        """
         kernel = self.sources.kernel()
         lines = listing(kernel)
         before, *touched = self.stamp.read_text().splitlines() if self.stamp.is_file() else [""]
         union = {*touched, *self.states.paths}
-        if not self.tree.is_dir() or before != fingerprint(lines, set(touched)):
+        anew = not self.tree.is_dir() or before != fingerprint(lines, set(touched))
+        if anew:
             self.stamp.unlink(missing_ok=True)
             self.link(kernel)
             touched, union = [], set(self.states.paths)
@@ -107,6 +112,7 @@ class Mover:
             original = self.sources.original(path)
             self.put(path, original)
         self.stamp.write_text("\n".join([fingerprint(lines, union), *sorted(union)]) + "\n")
+        return anew
 
     def link(self, kernel: Path) -> None:
         """Copy the tree by hard links, or wholly across file systems."""
