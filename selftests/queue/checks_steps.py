@@ -47,7 +47,7 @@ BUILDING = re.compile(r"^  (?:CC|AS|LDS|CC \[M\]|AS \[M\])\s+(\S+)$")
 FAILED = re.compile(r"\*\*\* \[[^\]]*?:? ?([\w./-]+)\] Error")
 NO_SPARSE = "is not available or not up to date"
 UNQUAL = "static inline int u(const int *q) { __typeof_unqual__(*q) v = *q; return v; }\n"
-DEPENDENCIES = re.compile(r"^(?:source_\S+ := |  )(?!\$)(\S+)(?: \\\\)?$", re.M)
+DEPENDENCIES = re.compile(r"^(?:source_\S+ := |  )(?!\$)(\S+)(?: \\)?$", re.M)
 NO_INPUT = ("Documentation/", "MAINTAINERS", "samples/", "tools/testing/")
 SOURCE = {".c", ".h", ".S"}
 # kbuild builds these from arch/x86 and from arch/x86/lib; at the same time the two collide

@@ -24,7 +24,8 @@ olddefconfig: ; @grep -q . $(KCONFIG_CONFIG) && ! grep -q broken Kconfig
 	@mkdir -p $(O)/$(dir $@)
 	@if [ ! $(O)/$@ -nt $*.c ]; then echo '  CC      $@'; rm -f $(O)/$@; \\
 	  gcc -Wall -c -o $(O)/$@ $(CURDIR)/$*.c; fi
-	@echo 'source_$@ := $(CURDIR)/$*.c' > $(O)/$(dir $@).$(notdir $@).cmd
+	@{ echo 'source_$@ := $(CURDIR)/$*.c'; echo 'deps_$@ := \\'; echo '  $$(wildcard include/config/A) \\'; \\
+	  printf '  %s \\\\\\n' $(CURDIR)/lib/*.h; } > $(O)/$(dir $@).$(notdir $@).cmd
 .PHONY: FORCE
 """
 GOOD = "int one(void)\n{\n\treturn 1;\n}\n"
@@ -72,7 +73,8 @@ def test_sparse_w1(steps: list[checks.Step]) -> None:
 
 def small(tmp_path: Path, one: str = GOOD) -> tuple[Builder, Sources, Path]:
     """Return a builder over a tiny kernel, its sources and a built .config."""
-    files = {"Makefile": KBUILD, "Kconfig": "# none\n", "lib/one.c": one, "lib/two.c": GOOD}
+    files = {"Makefile": KBUILD, "Kconfig": "# none\n", "lib/one.c": one, "lib/two.c": GOOD,
+             "lib/one.h": "extern int header;\n"}
     builder = Builder(tmp_path, {**files, "scripts/checkpatch.pl": "#\n"})
     out = tmp_path / "vm"
     (out / "lib").mkdir(parents=True)
@@ -101,12 +103,9 @@ def test_selftest_steps(tmp_path: Path) -> None:
     assert not (builder.base / "lib/three.c").exists()
 
 
-@pytest.mark.static
-def test_selftest_steps_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Which objects are built at which state: those whose files are not as they ever were."""
-    builder, sources, config = small(tmp_path)
-    builder.edit("lib: One", {"lib/one.c": GOOD + "\n"}).edit("lib: Two", {"lib/two.c": GOOD + "\n"})
-    builder.edit("lib: One again", {"lib/one.c": GOOD + "\n\n"})
+@pytest.fixture(name="builds")
+def fixture_builds(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, list[str]]]:
+    """The states that are gone to, with the objects that are built there."""
     builds: list[tuple[int, list[str]]] = []
     go, build = checks.Stepper.go, checks.Stepper.build
 
@@ -118,6 +117,18 @@ def test_selftest_steps_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         builds[-1][1].extend(objects)
         return build(stepper, objects)
 
+    monkeypatch.setattr(checks.Stepper, "go", watch_go)
+    monkeypatch.setattr(checks.Stepper, "build", watch_build)
+    return builds
+
+
+@pytest.mark.static
+def test_selftest_steps_cache(tmp_path: Path, builds: list, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which objects are built at which state: those whose files are not as they ever were."""
+    builder, sources, config = small(tmp_path)
+    builder.edit("lib: One", {"lib/one.c": GOOD + "\n"}).edit("lib: Two", {"lib/two.c": GOOD + "\n"})
+    builder.edit("lib: One again", {"lib/one.c": GOOD + "\n\n"})
+
     def run(queue: Queue, directory: str = "build") -> list[tuple[int, list[str]]]:
         builds.clear()
         steps, cached = checks.run_steps(queue, sources, config, tmp_path / directory)
@@ -126,8 +137,6 @@ def test_selftest_steps_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         assert cached == (not builds)
         return list(builds)
 
-    monkeypatch.setattr(checks.Stepper, "go", watch_go)
-    monkeypatch.setattr(checks.Stepper, "build", watch_build)
     everything = [(0, ["lib/one.o"]), (1, ["lib/one.o", "lib/two.o"]), (2, ["lib/two.o"]), (3, ["lib/one.o"])]
     assert run(builder.write()) == everything
     assert run(builder.write()) == []
@@ -141,6 +150,21 @@ def test_selftest_steps_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert run(changed) == everything
     (builder.base / "lib/other.h").write_text("/* the tree */\n")
     assert run(changed) == everything
+
+
+@pytest.mark.static
+def test_selftest_steps_header(tmp_path: Path, builds: list) -> None:
+    """An object is built again when a header that it reads changes, at the steps that have it."""
+    builder, sources, config = small(tmp_path, '#include "one.h"\n' + GOOD)
+    builder.edit("lib: One", {"lib/one.c": '#include "one.h"\n' + GOOD + "\n"})
+    builder.edit("lib: Header", {"lib/one.h": "extern int changed;\n"})
+    builder.edit("lib: One again", {"lib/one.c": '#include "one.h"\n' + GOOD + "\n\n"})
+    checks.run_steps(builder.write(), sources, config, tmp_path / "build")
+    assert builds == [(state, ["lib/one.o"]) for state in (0, 1, 2, 3)]
+    builds.clear()
+    queue = builder.alter("lib: Header", "int changed", "int altered")
+    checks.run_steps(queue, sources, config, tmp_path / "build")
+    assert builds == [(2, ["lib/one.o"]), (3, ["lib/one.o"])]
 
 
 @pytest.mark.static
