@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-# Compares two kernel builds object by object, function by function: the check behind "off means off".
+# Compares two kernel builds object by object, function by function.
 """Compare the machine code of two kernel builds.
 
 A and B are O= directories (or any two directories of .o files). Every object
@@ -138,7 +138,7 @@ class Function:
 
 
 def plain_name(name: str) -> str:
-    """name without the numbers that compiler and preprocessor hand out in order, and without __imv."""
+    """name without the numbers that compiler and preprocessor hand out, and without __imv."""
     for pattern, replacement in NUMBERING:
         name = pattern.sub(replacement, name)
     return name
@@ -239,7 +239,8 @@ class Elf:
         start = labels[position - 1].value
         symbol = next(s for s in labels if s.value == start)
         if section.is_data and offset >= start + symbol.size:
-            return f"{section.name} after {plain_name(symbol.name)}+{offset - start - symbol.size:#x}"
+            after = offset - start - symbol.size
+            return f"{section.name} after {plain_name(symbol.name)}+{after:#x}"
         return f"{plain_name(symbol.name)}+{offset - start:#x}"
 
 
@@ -324,7 +325,7 @@ class Disassembly:
             elif (match := self.RELOCATION.match(line)) and rows:
                 rows[-1][2].append((int(match[1], 16), match[2], match[3]))
             elif not self.LABEL.match(line):
-                raise BadInput(f"{self.elf.path}: objdump prints a line of unknown form: {line.strip()}")
+                raise BadInput(f"{self.elf.path}: objdump prints an unknown line: {line.strip()}")
         for row, following in zip_longest(rows, rows[1:], fillvalue=(size,)):
             yield row[0], following[0], row[1], row[2]
 
@@ -432,7 +433,8 @@ def data_symbols(elf: Elf) -> dict[str, list[tuple[str, int]]]:
     """Section and size of each object symbol by plain name."""
     found: dict[str, list[tuple[str, int]]] = defaultdict(list)
     for symbol in elf.symbols:
-        if symbol.type not in (STT_OBJECT, STT_TLS) and not (symbol.type == STT_NOTYPE and symbol.size):
+        sized = symbol.type == STT_NOTYPE and symbol.size
+        if symbol.type not in (STT_OBJECT, STT_TLS) and not sized:
             continue
         if symbol.section == SHN_COMMON:
             found[plain_name(symbol.name)].append(("common", symbol.size))
@@ -479,7 +481,8 @@ def compare_object(job: tuple[str, Path, Path]) -> tuple[int, list[str]]:
     b = Elf(path_b)
     if a.wide != b.wide:
         return 0, [f"{name}: object: A: ELF{64 if a.wide else 32} B: ELF{64 if b.wide else 32}"]
-    found = [f"{name}: {finding}" for half in (compare_code, compare_data) for finding in half(a, b)]
+    halves = (compare_code, compare_data)
+    found = [f"{name}: {finding}" for half in halves for finding in half(a, b)]
     return max(len(a.functions()), len(b.functions())), found
 
 
@@ -537,7 +540,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description="Compare the machine code of two kernel builds, function by function.",
         epilog="Exit status: 0 no difference, 1 differences, 2 nothing could be compared.")
-    parser.add_argument("a", metavar="A", type=Path, help="build directory (O=) or directory of .o files")
+    parser.add_argument("a", metavar="A", type=Path, help="directory of .o files (O=)")
     parser.add_argument("b", metavar="B", type=Path, help="the same, to compare with A")
     parser.add_argument("--jobs", metavar="N", type=int, default=os.cpu_count() or 1,
                         help="objects compared at a time (default: %(default)s)")

@@ -12,8 +12,8 @@ Compares base + ungated patches with the whole series, both configured with all 
 2. An object whose command and text are the same on both sides is the same. texts.py says when texts
    that are not equal are the same. An object that includes a file by the assembler never is.
 3. All other objects are compiled in both states, by kbuild's command for them, and their machine
-   code is compared (compare.py). Each declaration that was left out to find two texts the same is in
-   one of these objects at least. Linker scripts are compared as text.
+   code is compared (compare.py). Each declaration that was left out to find two texts the same is
+   in one of these objects at least. Linker scripts are compared as text.
 
 __LINE__ is fixed, and both states are built at one place, state/, by moving them there: neither
 paths nor the lines that a hunk moves reach an object. A PASS is kept (selftests/proofs.py).
@@ -236,7 +236,7 @@ def helpers(settings: Settings) -> None:
 
 
 def begin_as(other: Path, state: Path) -> None:
-    """Make a state a copy of another, tree and all: what a move changes is newer than its objects."""
+    """Make a state a copy of another, tree and all: what a move changes is newer then."""
     for name in ("linux", "out"):
         shutil.rmtree(state / name, ignore_errors=True)
     must(["cp", "-al", other / "linux", state])

@@ -3,9 +3,9 @@
 
 For each patch, the objects of the files it touches are built before and after it, in a copy of the
 tree (mover.py); a warning counts as new when it is there after the step and was not before,
-whatever its line. What an object builds with is kept (selftests/proofs.py) under the contents of the touched
-files that it depends on. So after a change, an object is built at those steps at which one of these
-is not as it ever was, and at no others.
+whatever its line. What an object builds with is kept (selftests/proofs.py) under the contents of
+the touched files that it depends on. So after a change, an object is built at those steps at which
+one of these is not as it ever was, and at no others.
 """
 
 from __future__ import annotations
@@ -176,7 +176,7 @@ class Known:
     def keep(self, state: int, name: str, read: set[str] | None, warnings: list[str]) -> None:
         """Keep the warnings of an object.
 
-        Args: the state, the object, the files of the tree it has read (None: not known), the warnings.
+        Args: the state, the object, the files of the tree it read (None: not known), the warnings.
         """
         dependencies = [path for path in self.states.paths if Path(path).suffix in SOURCE
                         and (read is None or path in read)]
@@ -281,7 +281,7 @@ def first_error(text: str, name: str) -> str:
 def wanted(names: set[str], states: States, state: int, kernel: Path, built: Path) -> list[str]:
     """Return those objects that the configuration builds and whose source is there at a state.
 
-    Args: the objects, the states, the number of patches, the pushed tree, where the kernel is built.
+    Args: the objects, the states, the number of patches, the pushed tree, the built kernel.
     """
     files, touched = states.files(state), set(states.paths)
 

@@ -24,7 +24,8 @@ olddefconfig: ; @grep -q . $(KCONFIG_CONFIG) && ! grep -q broken Kconfig
 	@mkdir -p $(O)/$(dir $@)
 	@if [ ! $(O)/$@ -nt $*.c ]; then echo '  CC      $@'; rm -f $(O)/$@; \\
 	  gcc -Wall -c -o $(O)/$@ $(CURDIR)/$*.c; fi
-	@{ echo 'source_$@ := $(CURDIR)/$*.c'; echo 'deps_$@ := \\'; echo '  $$(wildcard include/config/A) \\'; \\
+	@{ echo 'source_$@ := $(CURDIR)/$*.c'; echo 'deps_$@ := \\'; \\
+	  echo '  $$(wildcard include/config/A) \\'; \\
 	  printf '  %s \\\\\\n' $(CURDIR)/lib/*.h; } > $(O)/$(dir $@).$(notdir $@).cmd
 .PHONY: FORCE
 """
@@ -52,7 +53,7 @@ def fixture_steps(built: tuple[list[checks.Step], bool], record_property) -> lis
 
 
 @pytest.fixture(autouse=True)
-def fixture_cache(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def fixture_cache(request, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A cache of its own for each test of a tiny kernel."""
     if "steps" not in request.fixturenames:
         monkeypatch.setenv("CF_CACHE", str(tmp_path / "cache"))
@@ -123,10 +124,13 @@ def fixture_builds(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, list[str]
 
 
 @pytest.mark.static
-def test_selftest_steps_cache(tmp_path: Path, builds: list, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_selftest_steps_cache(
+    tmp_path: Path, builds: list, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Which objects are built at which state: those whose files are not as they ever were."""
     builder, sources, config = small(tmp_path)
-    builder.edit("lib: One", {"lib/one.c": GOOD + "\n"}).edit("lib: Two", {"lib/two.c": GOOD + "\n"})
+    builder.edit("lib: One", {"lib/one.c": GOOD + "\n"})
+    builder.edit("lib: Two", {"lib/two.c": GOOD + "\n"})
     builder.edit("lib: One again", {"lib/one.c": GOOD + "\n\n"})
 
     def run(queue: Queue, directory: str = "build") -> list[tuple[int, list[str]]]:
@@ -137,7 +141,8 @@ def test_selftest_steps_cache(tmp_path: Path, builds: list, monkeypatch: pytest.
         assert cached == (not builds)
         return list(builds)
 
-    everything = [(0, ["lib/one.o"]), (1, ["lib/one.o", "lib/two.o"]), (2, ["lib/two.o"]), (3, ["lib/one.o"])]
+    one, two = "lib/one.o", "lib/two.o"
+    everything = [(0, [one]), (1, [one, two]), (2, [two]), (3, [one])]
     assert run(builder.write()) == everything
     assert run(builder.write()) == []
     assert run(builder.write(), "another") == [], "another clone finds what is known"
