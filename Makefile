@@ -76,8 +76,8 @@ text: apply ## What each option of user copies costs of text on an x86_64 defcon
 	+@scripts/text.sh
 model-compare: ## Two results of it side by side: A= B=
 	@scripts/model.sh compare
-identity: apply ## With every option off, the gated patches change no instruction
-	+@scripts/identity.sh
+identity: apply ## With every option off, the gated patches change no instruction (FRESH=1: whatever was proven before)
+	+@selftests/identity/identity.py
 test: ## Everything that must hold, or what belongs to GROUP=; closes with 'N passed, N failed, N skipped'
 	+@scripts/test.sh
 test-full: ## Everything in make test, plus the slow jobs listed below; JOB=name: one of them; goes on where it stopped

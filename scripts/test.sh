@@ -76,7 +76,7 @@ done
 must kselftests scripts/kselftests.sh
 # The boots that run alone leave a processor
 [ -n "${GROUP:-}" ] || beside identity selftests/results_file.py identity/off_means_off "nothing to compare" \
-	"$RESULTS/parts/identity.json" scripts/identity.sh
+	"$RESULTS/parts/identity.json" selftests/identity/identity.py
 run boots scripts/python.sh -m selftests.vm.boots
 [ -z "$beside_pid" ] || joined
 run model_build env KERNEL="$KERNELS/vm" scripts/model.sh build
@@ -86,7 +86,7 @@ for name in $(tested "${chosen[@]}"); do
 	run "$name" scripts/pytest.sh "$name" -m "not full and not bench" "selftests/$name"
 done
 if [ -z "${GROUP:-}" ]; then
-	run runner scripts/pytest.sh runner -m "not full" selftests/vm selftests/identity
+	run runner scripts/pytest.sh runner -m "not full" selftests/vm selftests/identity selftests/test_proofs.py
 	run queue scripts/pytest.sh queue -m "not static and not robust and not full" selftests/queue
 	run robust scripts/pytest.sh robust -m robust selftests/queue
 fi

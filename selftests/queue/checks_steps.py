@@ -1,27 +1,28 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Builds what each patch touches, with sparse and W=1, step by step.
+"""Each step of the series builds, and adds no warning of W=1 or sparse.
 
-A step is one patch.  The touched objects are built before and after it, in a
-hard-linked copy of the kernel tree; a warning counts as new when it is there
-after the step and was not before, whatever its line.  Results are kept by a
-hash of the base, the patches so far and the configuration, so that only the
-steps after a change run again.
+For each patch, the objects of the files it touches are built before and after it, in a copy of the
+tree (mover.py); a warning counts as new when it is there after the step and was not before,
+whatever its line. What an object builds with is kept (selftests/proofs.py) under the contents of
+the touched files that it depends on. So after a change, an object is built at those steps at which
+one of these is not as it ever was, and at no others.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import re
 import shutil
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from selftests import proofs
 from selftests.queue.checks_tree import compiler, parallel
+from selftests.queue.mover import Mover, States, fingerprint, listing
 from selftests.queue.patchqueue import Patch, Queue
-from selftests.queue.proc import last_lines, must, run
-from selftests.queue.scratch import Sources, git_am, make_repo
+from selftests.queue.proc import last_lines, run
+from selftests.queue.scratch import Sources
 
 # What stands for all users of a header: the copies' and the patched code's
 # users, in every directory the series works in.
@@ -46,7 +47,13 @@ BUILDING = re.compile(r"^  (?:CC|AS|LDS|CC \[M\]|AS \[M\])\s+(\S+)$")
 FAILED = re.compile(r"\*\*\* \[[^\]]*?:? ?([\w./-]+)\] Error")
 NO_SPARSE = "is not available or not up to date"
 UNQUAL = "static inline int u(const int *q) { __typeof_unqual__(*q) v = *q; return v; }\n"
-VERSION = 3
+DEPENDENCIES = re.compile(r"^(?:source_\S+ := |  )(?!\$)(\S+)(?: \\)?$", re.M)
+NO_INPUT = ("Documentation/", "MAINTAINERS", "samples/", "tools/testing/")
+SOURCE = {".c", ".h", ".S"}
+# kbuild builds these from arch/x86 and from arch/x86/lib; at the same time the two collide
+TWICE = "arch/x86/lib/"
+# Stands for an object: Kconfig takes the configuration
+CONFIGURED = ".config"
 
 
 @dataclass
@@ -131,106 +138,79 @@ def touched_objects(patch: Patch) -> list[str]:
     return sorted(objects)
 
 
-def step_keys(queue: Queue, sources: Sources, config: str) -> list[str]:
-    """Return one cache key per patch: everything its result depends on."""
-    state = hashlib.sha256(f"{VERSION} {HEADER_OBJECTS} {checker()} {config}".encode())
-    makefile = sources.original("Makefile")
-    state.update(makefile.read_bytes() if makefile else b"none")
-    keys: list[str] = []
-    for patch in queue.patches:
-        for diff in patch.files:
-            original = sources.original(diff.path)
-            state.update(original.read_bytes() if original else b"none")
-        state.update(patch.diff.encode())
-        keys.append(state.copy().hexdigest())
-    return keys
+class Known:
+    """What objects are known to build with, whatever the state they were built at.
+
+    An object depends on the touched files that its last build has read, on each touched file that
+    is no C or assembly (Kconfig, Makefile, a table), and on which headers there are.
+    """
+
+    def __init__(self, states: States, inputs: dict) -> None:
+        """Args: the states, what all objects depend on, for a key."""
+        self.states = states
+        self.inputs = inputs
+        self.lists = proofs.Proofs("dependencies")
+        self.objects = proofs.Proofs("objects")
+        self.always = [path for path in states.paths
+                       if Path(path).suffix not in SOURCE and not path.startswith(NO_INPUT)]
+
+    def key(self, state: int, name: str, dependencies: list[str]) -> str:
+        """Return the key of an object at a state, given the touched files that it has read."""
+        files = self.states.files(state)
+        headers = sorted(path for path in files if path.endswith(".h"))
+        read = {path: files.get(path) for path in [*self.always, *dependencies]}
+        return proofs.key(object=name, headers=headers, files=read, **self.inputs)
+
+    def dependencies(self, name: str) -> list[list[str]]:
+        """Return the lists of touched files that builds of this object have read."""
+        return self.lists.lookup(proofs.key(object=name, paths=self.states.paths)) or []
+
+    def warnings(self, state: int, name: str) -> list[str] | None:
+        """Return the warnings of an object at a state, None when it has to be built."""
+        for dependencies in self.dependencies(name):
+            found = self.objects.lookup(self.key(state, name, dependencies))
+            if found is not None:
+                return found
+        return None
+
+    def keep(self, state: int, name: str, read: set[str] | None, warnings: list[str]) -> None:
+        """Keep the warnings of an object.
+
+        Args: the state, the object, the files of the tree it read (None: not known), the warnings.
+        """
+        dependencies = [path for path in self.states.paths if Path(path).suffix in SOURCE
+                        and (read is None or path in read)]
+        lists = self.dependencies(name)
+        if dependencies not in lists:
+            index = proofs.key(object=name, paths=self.states.paths)
+            self.lists.store(index, [*lists, dependencies])
+        self.objects.store(self.key(state, name, dependencies), warnings)
 
 
 class Stepper:
-    """The tree that is moved from step to step, and what was built in it."""
+    """The tree that is moved from step to step, and what is built in it."""
 
-    def __init__(self, queue: Queue, sources: Sources, config: Path, work: Path) -> None:
-        self.queue = queue
-        self.sources = sources
+    def __init__(self, states: States, sources: Sources, config: Path, work: Path) -> None:
+        """Args: the states, the sources, the .config of the built kernel, where to build."""
         self.config = config.read_text()
-        self.built = config.parent
-        self.tree = work / "linux"
+        self.mover = Mover(states, sources, work / "linux")
         self.out = work / "out"
-        self.repo = work / "repo"
-        self.notes = work / "warnings.json"
-        self.list = work / "touched"
-        self.make = ["make", "-C", self.tree, f"O={self.out}", *compiler(self.config)]
+        self.make = ["make", "-C", self.mover.tree, f"O={self.out}", *compiler(self.config)]
         self.make += ["KBUILD_BUILD_TIMESTAMP=1", parallel(), "-k", "--output-sync=target"]
         self.checker = checker()
 
-    def prepare(self) -> list[str]:
-        """Make the tree, the output directory and the commits; returns findings.
-
-        The tree is linked to CF_TREE, but for the touched files: those are
-        replaced, never written to.
-        """
-        kernel = self.sources.kernel()
-        self.out.mkdir(parents=True, exist_ok=True)
-        stamp = self.tree.parent / "made-from"
-        identity = f"{kernel.resolve()} {(kernel / 'Makefile').stat().st_ino}"
-        if not stamp.is_file() or stamp.read_text() != identity:
-            shutil.rmtree(self.tree, ignore_errors=True)
-            stamp.unlink(missing_ok=True)
-            self.link(kernel)
-            stamp.write_text(identity)
-        shutil.rmtree(self.repo, ignore_errors=True)
-        make_repo(self.queue, self.sources, self.repo)
-        findings = git_am(self.repo, self.queue.patches)
-        before = self.list.read_text().split() if self.list.is_file() else []
-        self.list.write_text("\n".join(sorted({*before, *self.queue.paths})) + "\n")
-        for path in before:
-            if path not in self.queue.paths:
-                original = self.sources.original(path)
-                self.put(path, original.read_bytes() if original else None)
-        return findings
-
-    def link(self, kernel: Path) -> None:
-        """Copy the tree by hard links, or wholly across file systems."""
-        self.tree.parent.mkdir(parents=True, exist_ok=True)
-        if run(["cp", "-al", kernel, self.tree]).returncode:
-            shutil.rmtree(self.tree, ignore_errors=True)
-            must(["cp", "-a", kernel, self.tree])
-        shutil.rmtree(self.tree / ".pc", ignore_errors=True)
-
-    def put(self, path: str, content: bytes | None) -> None:
-        """Give a file of the tree this content, None for no file.
-
-        A new file takes the place of the old one: the link is broken, and the
-        time of an unchanged file stays.
-        """
-        target = self.tree / path
-        if content is None:
-            target.unlink(missing_ok=True)
-            return
-        linked = target.is_file() and target.stat().st_nlink > 1
-        if target.is_file() and target.read_bytes() == content and not linked:
-            return
-        target.parent.mkdir(parents=True, exist_ok=True)
-        mode = target.stat().st_mode if target.is_file() else 0o644
-        scratch = target.with_name(f".{target.name}.new")
-        scratch.write_bytes(content)
-        scratch.chmod(mode)
-        scratch.replace(target)
+    def prepare(self) -> None:
+        """Make the tree, if need be; what was built of another one goes."""
+        if self.mover.prepare():
+            shutil.rmtree(self.out, ignore_errors=True)
 
     def go(self, number: int) -> str:
         """Bring the tree to the state after `number` patches.
 
         Returns '' or why the configuration could not be made.
         """
-        revision = f"HEAD~{len(self.queue.patches) - number}"
-        listed = must(["git", "ls-tree", "-r", "--name-only", revision], self.repo).splitlines()
-        must(["git", "checkout", "-q", "-f", revision, "--", "."], self.repo)
-        for path in self.queue.paths:
-            self.put(path, (self.repo / path).read_bytes() if path in listed else None)
-        return self.configure()
-
-    def configure(self) -> str:
-        """Make .config for the present state; '' or what went wrong."""
+        self.out.mkdir(parents=True, exist_ok=True)
+        self.mover.go(number)
         trial = self.out / ".config.step"
         trial.write_text(self.config)
         words = [word for word in self.make if word not in ("-k", parallel())]
@@ -242,44 +222,51 @@ class Stepper:
             trial.replace(target)
         return ""
 
-    def wanted(self, objects: list[str]) -> list[str]:
-        """Return those objects that the configuration builds and whose source is there."""
-        return [
-            name
-            for name in objects
-            if (self.built / name).is_file()
-            and any((self.tree / name).with_suffix(end).is_file() for end in (".c", ".S"))
-            or name.endswith(".lds")
-            and (self.built / name).is_file()
-        ]
+    def build(self, objects: list[str]) -> tuple[dict[str, list[str]], dict[str, str]]:
+        """Build objects anew.
 
-    def build(self, objects: list[str]) -> tuple[dict[str, list[str]], list[str]]:
-        """Build objects; make rebuilds only what the state has changed.
-
-        Returns warnings per object (those of its last build) and what broke.
+        Returns the warnings of each that builds, and why each other does not ('' for all of them).
         """
         if not objects:
-            return {}, []
-        notes = json.loads(self.notes.read_text()) if self.notes.is_file() else {}
+            return {}, {}
         for name in objects:
-            if name not in notes:
-                (self.out / name).unlink(missing_ok=True)
-        check = ["C=1", f"CHECK={self.checker}"] if self.checker else []
-        done = run([*self.make, *check, "W=1", *objects])
-        places = [self.tree, self.out]
-        notes.update(split_output(done.stdout, places))
-        failed = set(FAILED.findall(done.stdout)) if done.returncode else set()
-        broken = [name for name in objects if name in failed or not (self.out / name).is_file()]
-        for name in broken:
             (self.out / name).unlink(missing_ok=True)
-            notes.pop(name, None)
-        self.notes.write_text(json.dumps(notes, indent=1))
-        failures = [f"{name} does not build: {first_error(done.stdout, name)}" for name in broken]
-        if self.checker and NO_SPARSE in done.stdout:
-            failures.append("make: the kernel's build refuses this sparse")
-        if done.returncode and not failures:
-            failures = [f"make: {first_error(done.stdout, '')}"]
-        return {name: notes.get(name, []) for name in objects}, failures
+        check = ["C=1", f"CHECK={self.checker}"] if self.checker else []
+        twice = [name for name in objects if name.startswith(TWICE)]
+        once = [name for name in objects if name not in twice]
+        done = [run([*self.make, *check, "W=1", *words])
+                for words in (once, ["-j1", *twice]) if set(words) - {"-j1"}]
+        text = "".join(one.stdout for one in done)
+        status = any(one.returncode for one in done)
+        warnings = split_output(text, [self.mover.tree, self.out])
+        failed = set(FAILED.findall(text)) if status else set()
+        failed |= {name for name in objects if not (self.out / name).is_file()}
+        broken = {name: f"{name} does not build: {first_error(text, name)}"
+                  for name in objects if name in failed}
+        if self.checker and NO_SPARSE in text:
+            broken[""] = "make: the kernel's build refuses this sparse"
+        elif status and not broken:
+            broken[""] = f"make: {first_error(text, '')}"
+        return {name: warnings.get(name, []) for name in objects if name not in broken}, broken
+
+    def files_in(self, command: Path) -> set[str]:
+        """Return the files of the tree that kbuild notes in a .cmd file as read."""
+        words = DEPENDENCIES.findall(command.read_text(errors="replace"))
+        full = [os.path.normpath(self.out / word) for word in words]
+        root = f"{self.mover.tree}/"
+        return {path.removeprefix(root) for path in full if path.startswith(root)}
+
+    def read(self, objects: Iterable[str]) -> dict[str, set[str] | None]:
+        """Return the files of the tree that the last builds of objects read, None when not known.
+
+        With those of the headers that kbuild makes of constants of the compiler.
+        """
+        constants = set().union(*(self.files_in(path) for path in self.out.rglob(".*.s.cmd")))
+        found = {}
+        for name in objects:
+            command = (self.out / name).with_name(f".{Path(name).name}.cmd")
+            found[name] = self.files_in(command) | constants if command.is_file() else None
+        return found
 
 
 def first_error(text: str, name: str) -> str:
@@ -291,54 +278,74 @@ def first_error(text: str, name: str) -> str:
     return (mine or other or [last_lines(text)])[0].strip()
 
 
-def run_steps(queue: Queue, sources: Sources, config: Path, build: Path) -> list[Step]:
-    """Build every step that is not in the cache.
+def wanted(names: set[str], states: States, state: int, kernel: Path, built: Path) -> list[str]:
+    """Return those objects that the configuration builds and whose source is there at a state.
+
+    Args: the objects, the states, the number of patches, the pushed tree, the built kernel.
+    """
+    files, touched = states.files(state), set(states.paths)
+
+    def there(name: str) -> bool:
+        stem = name.removesuffix(".o")
+        sources = [f"{name}.S"] if name.endswith(".lds") else [f"{stem}.c", f"{stem}.S"]
+        return any(path in files if path in touched else (kernel / path).is_file()
+                   for path in sources)
+
+    return sorted(name for name in names if (built / name).is_file() and there(name))
+
+
+def run_steps(queue: Queue, sources: Sources, config: Path, build: Path) -> tuple[list[Step], bool]:
+    """Build what is not known of every step.
 
     Args: the queue, the sources, the .config of the built kernel (its objects
     say what the configuration builds), the build directory.
-    Returns one Step per patch.  Raises FileNotFoundError when there is no
-    built kernel, RuntimeError when the series does not apply.
+    Returns one Step per patch, and whether nothing had to be built.  Raises FileNotFoundError
+    when there is no built kernel, RuntimeError when the series does not apply.
     """
     if not config.is_file() or not (config.parent / "vmlinux").is_file():
         raise FileNotFoundError("no built kernel: run `make`")
-    cache = build / "check-cache"
-    cache.mkdir(parents=True, exist_ok=True)
-    keys = step_keys(queue, sources, config.read_text())
-    files = [cache / f"step-{key}.json" for key in keys]
-    if not all(file.is_file() for file in files):
-        stepper = Stepper(queue, sources, config, build / "steps")
-        findings = stepper.prepare()
-        if findings:
-            raise RuntimeError(findings[0])
-        missing_steps(stepper, files)
-    return [Step(**json.loads(file.read_text())) for file in files]
-
-
-def missing_steps(stepper: Stepper, files: list[Path]) -> None:
-    """Build the steps whose result files are missing, in order.
-
-    At each state the objects of the step before and of the step after are
-    built in one go.
-    """
-    patches = stepper.queue.patches
-    objects = [touched_objects(patch) for patch in patches]
-    for state in range(len(patches) + 1):
-        ends = state > 0 and not files[state - 1].is_file()
-        begins = state < len(patches) and not files[state].is_file()
-        if not ends and not begins:
-            continue
-        problem = stepper.go(state)
-        after = set(objects[state - 1]) if ends else set()
-        before = set(objects[state]) if begins else set()
-        built, broken = stepper.build(stepper.wanted(sorted(after | before))) if not problem else ({}, [problem])
-        if ends:
-            mine = [line for line in broken if line.split(" ", 1)[0] not in before - after]
-            step = Step(patches[state - 1].name, mine)
-            known = set(was)
-            lines = {line for name in after for line in built.get(name, [])}
-            step.warnings = sorted(lines - known)
-            files[state - 1].write_text(json.dumps(asdict(step), indent=1) + "\n")
-        was = [line for name in before for line in built.get(name, [])]
+    kernel, work = sources.kernel(), build / "steps"
+    states = States(queue, sources, work / "repo")
+    stepper = Stepper(states, sources, config, work)
+    here = Path(__file__).parent
+    code = proofs.contents(here, "checks_steps.py", "mover.py")
+    tree = fingerprint(listing(kernel), set(queue.paths))
+    words = compiler(stepper.config)
+    cc = " ".join(words).replace("LLVM=1", "clang").replace("LLVM=", "clang").removeprefix("CC=")
+    known = Known(states, {
+        "tree": tree, "config": stepper.config, "code": code, "make": [stepper.checker, *words],
+        "sparse": proofs.version("sparse"), "tools": proofs.toolchain(*cc.split())})
+    objects = [set(touched_objects(patch)) for patch in queue.patches]
+    steps = [Step(patch.name) for patch in queue.patches]
+    was: list[str] = []
+    cached = True
+    for state in range(len(steps) + 1):
+        after = objects[state - 1] if state else set()
+        before = objects[state] if state < len(steps) else set()
+        names = [CONFIGURED, *wanted(after | before, states, state, kernel, config.parent)]
+        found = {name: known.warnings(state, name) for name in names}
+        missing = [name for name in names if found[name] is None]
+        broken: dict[str, str] = {}
+        if missing:
+            if cached:
+                stepper.prepare()
+            cached = False
+            problem = stepper.go(state)
+            built, broken = {}, {"": problem}
+            if not problem:
+                known.keep(state, CONFIGURED, set(), [])
+                built, broken = stepper.build([name for name in missing if name != CONFIGURED])
+            found |= built
+            if "" not in broken:
+                for name, read in stepper.read(built).items():
+                    known.keep(state, name, read, built[name])
+        if state:
+            mine = [text for name, text in broken.items() if name not in before - after]
+            steps[state - 1].broken = mine
+            lines = {line for name in after for line in found.get(name) or []}
+            steps[state - 1].warnings = sorted(lines - set(was))
+        was = [line for name in before for line in found.get(name) or []]
+    return steps, cached
 
 
 def check_each_step_builds(steps: list[Step]) -> list[str]:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-# Compares two kernel builds object by object, function by function: the check behind "off means off".
+# Compares two kernel builds object by object, function by function.
 """Compare the machine code of two kernel builds.
 
 A and B are O= directories (or any two directories of .o files). Every object
@@ -29,20 +29,7 @@ turned back into symbol and offset, or into the text or the bytes of the
 constant they mean. Equal names are told apart by their instructions first,
 then by their order.
 
-Line numbers. A hunk moves the lines below it, and with them every __LINE__.
-In WARN() and BUG() the line is data of __bug_table, whose size alone is
-compared. might_sleep() and its like pass it to a function, as an immediate.
-Allowing any immediate to differ would hide real changes, and allowing the
-shift that the patch causes would hide a constant that moved as far as a line.
-So two instructions count as equal only if all of this holds:
-  - both are a move of an immediate into one and the same argument register,
-    and differ in nothing but the immediate;
-  - on every path from there, through direct jumps inside the function, the
-    first use of that register is a call of a function of LINE_ARGUMENT;
-  - that function takes the line in just this register.
-A line stored to memory, kept in another register or taken by a function that
-is not in LINE_ARGUMENT is therefore reported. identity.sh builds both sides
-with __LINE__ fixed, where none of this is needed.
+Line numbers are not: both sides must be built with __LINE__ fixed.
 
 Exit status: 0 no difference, 1 differences, 2 nothing could be compared.
 """
@@ -72,33 +59,6 @@ DERIVED = {
 }
 SKIPPED_NAME = re.compile(r"^(\.tmp_.*|\.?vmlinux.*|built-in.*|.*\.mod)\.o$")
 HOST_DIRECTORY = re.compile(r"^(scripts|tools|arch/[^/]+/tools)(/|$)")
-
-# Functions that take __LINE__, and which argument it is (x86-64 calling convention)
-LINE_ARGUMENT = {
-    "__might_sleep": 2, "__might_resched": 2, "__might_fault": 2,
-    "__cant_sleep": 2, "__cant_migrate": 2,
-    "lockdep_rcu_suspicious": 2, "warn_slowpath_fmt": 2, "xdp_warn": 3,
-    "__jbd2_debug": 4,
-    "__ext4_error": 3, "__ext4_error_inode": 3, "__ext4_error_file": 3,
-    "__ext4_std_error": 3, "__ext4_warning": 3, "__ext4_warning_inode": 3,
-    "__ext4_grp_locked_error": 2, "__ext4_check_dir_entry": 2,
-    "__ext4_forget": 2, "__ext4_handle_dirty_metadata": 2, "__ext4_iget": 5,
-    "__ext4_journal_get_create_access": 2,
-    "__ext4_journal_get_write_access": 2, "__ext4_journal_start_sb": 3,
-    "__ext4_journal_start_reserved": 2, "__ext4_journal_stop": 2,
-    "__ext4_mark_inode_dirty": 4, "__ext4_ext_check": 2, "__ext4_ext_dirty": 2,
-    "__ext4_read_dirblock": 5, "__read_extent_tree_block": 2,
-    "__check_block_validity": 3, "check_igot_inode": 4,
-    "assfail": 4, "asswarn": 4, "xfs_error_report": 5,
-    "xfs_errortag_test": 3, "xfs_errortag_delay": 3, "xfs_do_force_shutdown": 4,
-}
-ARGUMENT_REGISTERS = ("edi", "esi", "edx", "ecx", "r8d", "r9d")
-REGISTER_FAMILY = {
-    "edi": r"%(rdi|edi|dil?)\b", "esi": r"%(rsi|esi|sil?)\b",
-    "edx": r"%(rdx|edx|d[xlh])\b", "ecx": r"%(rcx|ecx|c[xlh])\b",
-    "r8d": r"%r8[dwb]?\b", "r9d": r"%r9[dwb]?\b",
-}
-END_OF_PATH = {"ret", "ud2", "ud1", "iretq", "int3", "hlt", "notrack", "sysretq"}
 
 # Sections whose size says nothing of its own: texts, what objtool and the
 # compiler derive from the instructions, and what the final link throws away
@@ -178,7 +138,7 @@ class Function:
 
 
 def plain_name(name: str) -> str:
-    """name without the numbers that compiler and preprocessor hand out in order, and without __imv."""
+    """name without the numbers that compiler and preprocessor hand out, and without __imv."""
     for pattern, replacement in NUMBERING:
         name = pattern.sub(replacement, name)
     return name
@@ -279,7 +239,8 @@ class Elf:
         start = labels[position - 1].value
         symbol = next(s for s in labels if s.value == start)
         if section.is_data and offset >= start + symbol.size:
-            return f"{section.name} after {plain_name(symbol.name)}+{offset - start - symbol.size:#x}"
+            after = offset - start - symbol.size
+            return f"{section.name} after {plain_name(symbol.name)}+{after:#x}"
         return f"{plain_name(symbol.name)}+{offset - start:#x}"
 
 
@@ -364,7 +325,7 @@ class Disassembly:
             elif (match := self.RELOCATION.match(line)) and rows:
                 rows[-1][2].append((int(match[1], 16), match[2], match[3]))
             elif not self.LABEL.match(line):
-                raise BadInput(f"{self.elf.path}: objdump prints a line of unknown form: {line.strip()}")
+                raise BadInput(f"{self.elf.path}: objdump prints an unknown line: {line.strip()}")
         for row, following in zip_longest(rows, rows[1:], fillvalue=(size,)):
             yield row[0], following[0], row[1], row[2]
 
@@ -422,62 +383,12 @@ def objdump(path: Path) -> list[str]:
     return run.stdout.splitlines()
 
 
-IMMEDIATE = re.compile(r"^mov\s+\$0x[0-9a-f]+,%(\w+)$")
-TRANSFER = re.compile(r"^(call|j[a-z]+)\s+(\S+)")
-
-
-def takes_line(target: str, register: str) -> bool:
-    """Whether the function called takes a line number in register."""
-    position = LINE_ARGUMENT.get(target.removesuffix("+0x0"))
-    return position is not None and ARGUMENT_REGISTERS[position - 1] == register
-
-
-def reaches_line_call(code: list[Instruction], start: int, register: str) -> bool:
-    """Whether register, set at code[start], is used as a line number and nothing else."""
-    index = {instruction.offset: i for i, instruction in enumerate(code)}
-    family = re.compile(REGISTER_FAMILY[register])
-    paths, seen, found = [start + 1], set(), False
-    while paths:
-        i = paths.pop()
-        if i in seen:
-            continue
-        seen.add(i)
-        if i >= len(code):
-            return False
-        text = code[i].text
-        transfer = TRANSFER.match(text)
-        if transfer and transfer[2].startswith(".+") and transfer[1] != "call":
-            target = index.get(int(transfer[2][2:], 16))
-            if target is None:
-                return False
-            paths += [target] if transfer[1] == "jmp" else [target, i + 1]
-        elif transfer:
-            if transfer[1] not in ("call", "jmp") or not takes_line(transfer[2], register):
-                return False
-            found = True
-        elif text.split(maxsplit=1)[0] in END_OF_PATH or family.search(text):
-            return False
-        else:
-            paths.append(i + 1)
-    return found
-
-
-def line_only(a: list[Instruction], b: list[Instruction], i: int) -> bool:
-    """Whether instruction i of both differs in nothing but a line number."""
-    one, other = IMMEDIATE.match(a[i].text), IMMEDIATE.match(b[i].text)
-    if not one or not other or one[1] != other[1] or one[1] not in ARGUMENT_REGISTERS:
-        return False
-    return reaches_line_call(a, i, one[1]) and reaches_line_call(b, i, one[1])
-
-
 def first_difference(a: Function, b: Function) -> tuple[str, str] | None:
     """The first pair of instructions that differ."""
     if a.section != b.section:
         return f"section {a.section}", f"section {b.section}"
-    for i, (one, other) in enumerate(zip_longest(a.code, b.code)):
-        if one is None or other is None:
-            return text_at(one), text_at(other)
-        if one != other and not (one.offset == other.offset and line_only(a.code, b.code, i)):
+    for one, other in zip_longest(a.code, b.code):
+        if one != other:
             return text_at(one), text_at(other)
     return None
 
@@ -522,7 +433,8 @@ def data_symbols(elf: Elf) -> dict[str, list[tuple[str, int]]]:
     """Section and size of each object symbol by plain name."""
     found: dict[str, list[tuple[str, int]]] = defaultdict(list)
     for symbol in elf.symbols:
-        if symbol.type not in (STT_OBJECT, STT_TLS) and not (symbol.type == STT_NOTYPE and symbol.size):
+        sized = symbol.type == STT_NOTYPE and symbol.size
+        if symbol.type not in (STT_OBJECT, STT_TLS) and not sized:
             continue
         if symbol.section == SHN_COMMON:
             found[plain_name(symbol.name)].append(("common", symbol.size))
@@ -569,7 +481,8 @@ def compare_object(job: tuple[str, Path, Path]) -> tuple[int, list[str]]:
     b = Elf(path_b)
     if a.wide != b.wide:
         return 0, [f"{name}: object: A: ELF{64 if a.wide else 32} B: ELF{64 if b.wide else 32}"]
-    found = [f"{name}: {finding}" for compare in (compare_code, compare_data) for finding in compare(a, b)]
+    halves = (compare_code, compare_data)
+    found = [f"{name}: {finding}" for half in halves for finding in half(a, b)]
     return max(len(a.functions()), len(b.functions())), found
 
 
@@ -600,25 +513,13 @@ def find_objects(root: Path) -> set[str]:
     return found
 
 
-def listed_objects(list_file: Path, present: set[str]) -> set[str]:
-    """The objects that list_file names, one a line; each must be on one side at least."""
-    try:
-        lines = list_file.read_text(encoding="utf-8").splitlines()
-    except OSError as error:
-        raise BadInput(f"{list_file}: {error.strerror}") from error
-    names = {line.strip() for line in lines if line.strip() and not line.startswith("#")}
-    if missing := sorted(names - present):
-        raise BadInput(f"{list_file} names {missing[0]}, which neither side has")
-    return names
-
-
-def compare(root_a: Path, root_b: Path, list_file: Path | None, jobs: int) -> int:
+def compare(root_a: Path, root_b: Path, jobs: int) -> int:
     """Print the differences of two builds and the closing line; the exit status."""
     in_a, in_b = find_objects(root_a), find_objects(root_b)
     for root, objects in ((root_a, in_a), (root_b, in_b)):
         if not objects:
             raise BadInput(f"no object in {root}")
-    names = listed_objects(list_file, in_a | in_b) if list_file else in_a | in_b
+    names = in_a | in_b
     found = [f"{n}: object: {sides(n in in_a, n in in_b)}" for n in names - (in_a & in_b)]
     pairs = [(n, root_a / n, root_b / n) for n in sorted(names & in_a & in_b)]
     functions = 0
@@ -639,10 +540,8 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description="Compare the machine code of two kernel builds, function by function.",
         epilog="Exit status: 0 no difference, 1 differences, 2 nothing could be compared.")
-    parser.add_argument("a", metavar="A", type=Path, help="build directory (O=) or directory of .o files")
+    parser.add_argument("a", metavar="A", type=Path, help="directory of .o files (O=)")
     parser.add_argument("b", metavar="B", type=Path, help="the same, to compare with A")
-    parser.add_argument("--objects", metavar="LIST", type=Path,
-                        help="file that names the objects to compare, one a line, relative to A and B")
     parser.add_argument("--jobs", metavar="N", type=int, default=os.cpu_count() or 1,
                         help="objects compared at a time (default: %(default)s)")
     options = parser.parse_args()
@@ -655,7 +554,7 @@ def main() -> int:
     """Entry point."""
     options = arguments()
     try:
-        return compare(options.a, options.b, options.objects, options.jobs)
+        return compare(options.a, options.b, options.jobs)
     except (BadInput, OSError) as error:
         print(f"identity: error: {error}", file=sys.stderr)
         return 2
