@@ -67,7 +67,7 @@ beside identity scripts/result.sh identity/off_means_off "nothing to compare" sc
 run boots scripts/boots.sh
 joined
 run model_build scripts/model.sh build
-run model scripts/pytest.sh model -m "not static" selftests/cachemodel
+run model scripts/pytest.sh model -m "not static" selftests/model
 run user scripts/pytest.sh user -m "not full" selftests/usercopy
 run colour scripts/pytest.sh colour -m "not full" selftests/colour
 run imv scripts/pytest.sh imv -m "not full and not bench" selftests/imv
