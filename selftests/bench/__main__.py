@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Times what the series changes, in user space on the real CPU: the benchmarks selftests/GROUP/bench.py, and their tables.
+"""Times what the series changes, in user space on the real CPU: the benchmarks
+selftests/GROUP/bench.py, and their tables.
 
   python -m selftests.bench run [GROUP] --tree TREE [--rounds N]  builds and runs them, keeps medians and quartiles
                                                                   in Documentation/results/GROUP/bench.json
   python -m selftests.bench page [GROUP]                          makes their pages of the tables that are there
 
-The figures are of this machine: a run replaces those of its CPU model only. A difference counts when it is larger than
-the noise: the same copy, measured as two. No figure decides whether a test passes.
+The figures are of this machine: a run replaces those of its CPU model only. A difference counts
+when it is larger than the noise: the same copy, measured as two. No figure decides whether a test
+passes.
 
 Exit status: 0 done, 1 it does not build or run or cannot be published, 2 usage, 130 interrupted.
 """

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the benchmarks share: building the tree's routines, running a program, the table with a block for each CPU model."""
+"""What the benchmarks share: building the tree's routines, running a program, the table with a
+block for each CPU model."""
 from __future__ import annotations
 
 import datetime
@@ -45,10 +46,11 @@ def summary(values: list[float]) -> dict[str, float]:
 
 
 def assemble(tree: Path, directory: Path, sources: tuple[tuple[str, str, list[str]], ...]) -> list[Path]:
-    """Assemble routines of a kernel tree, unchanged, with the stub headers of its kselftest x86/copyloops.
+    """Assemble routines of a kernel tree, unchanged, with the stub headers of its kselftest
+    x86/copyloops.
 
-    sources: file below arch/x86/lib, name of the object, more options of the assembler. Returns the objects; raises
-    BenchError.
+    sources: file below arch/x86/lib, name of the object, more options of the assembler. Returns the
+    objects; raises BenchError.
     """
     lib = tree / "arch/x86/lib"
     flags = ["-m64", "-D__ASSEMBLY__", f"-I{tree / LOOPS / 'include'}", "-Wa,--noexecstack", "-c"]
@@ -65,7 +67,8 @@ def samples(program: Path, measure: str | Path, rounds: int, by: tuple[str, str]
             ) -> Measured:
     """Run a measure of a program that prints a line of JSON for each sample; return summaries.
 
-    measure: its name, or a file that says it; by: the keys of a sample that summaries are kept under.
+    measure: its name, or a file that says it; by: the keys of a sample that summaries are kept
+    under.
     """
     found: dict[int | str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for line in command(program, measure, str(rounds)).splitlines():
@@ -76,7 +79,8 @@ def samples(program: Path, measure: str | Path, rounds: int, by: tuple[str, str]
 
 
 def cells_of(measures: dict[str, Measured]) -> dict[str, dict[str, list[float]]]:
-    """Return summaries as a table has them: a cell MEASURE/SIZE with median and quartiles of each copy."""
+    """Return summaries as a table has them: a cell MEASURE/SIZE with median and quartiles of each
+    copy."""
     return {f"{measure}/{size}": {name: [found["median"], found["low"], found["high"]]
                                   for name, found in copies.items()}
             for measure, sizes in measures.items() for size, copies in sizes.items()}
@@ -103,9 +107,9 @@ def machine_words(block: dict[str, Any]) -> str:
 class Bench:
     """The timed table of a group.
 
-    group: its name; run: measures with a tree, so many rounds, and returns what a block has: "measures" by name, and
-    more of its own; page: from a block, with its measures, its part of the page; programs: what the table depends on
-    beside bench.py, below selftests/GROUP.
+    group: its name; run: measures with a tree, so many rounds, and returns what a block has:
+    "measures" by name, and more of its own; page: from a block, with its measures, its part of the
+    page; programs: what the table depends on beside bench.py, below selftests/GROUP.
     """
 
     group: str
@@ -133,15 +137,16 @@ class Bench:
                           *map(self.part_of, table["blocks"])])
 
     def keep(self, block: dict[str, Any]) -> None:
-        """Publish a block: in place of that of the same CPU model, or after those of others. Raises OSError, ValueError."""
+        """Publish a block: in place of that of the same CPU model, or after those of others. Raises
+        OSError, ValueError."""
         blocks = store.read(self.group, "bench")["blocks"] if store.file_of(self.group, "bench").exists() else []
         others = [other for other in blocks if not same_model(other["machine"], block["machine"])]
         table = {"kind": "timed", "unit": UNIT, "blocks": [*others, block]}
         store.publish(self.group, "bench", table, self.page_of(table))
 
     def measure(self, tree: Path | None, rounds: int) -> None:
-        """Measure, and publish the result. tree: with the series pushed. Raises OSError, BenchError, and ValueError for
-        a tree or a repository of which no result is published."""
+        """Measure, and publish the result. tree: with the series pushed. Raises OSError,
+        BenchError, and ValueError for a tree or a repository of which no result is published."""
         files = self.files()
         if why := store.refusal(files, tree):
             raise ValueError(why)

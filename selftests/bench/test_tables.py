@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The published tables of what is timed are made of the kept results, a block for each CPU model."""
+"""The published tables of what is timed are made of the kept results, a block for each CPU model.
+"""
 from __future__ import annotations
 
 import copy

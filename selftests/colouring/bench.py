@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Times walks over the hot lines of many tasks, coloured and not, in user space on the real CPU: tasks.c, on the layouts
-of layouts.py. No kernel tree is used.
+"""Times walks over the hot lines of many tasks, coloured and not, in user space on the real CPU:
+tasks.c, on the layouts of layouts.py. No kernel tree is used.
 
-`make bench GROUP=colouring` makes Documentation/results/colouring/bench.rst. Beside what is timed stands what misses in
-a model of this CPU's L1D and L2.
+`make bench GROUP=colouring` makes Documentation/results/colouring/bench.rst. Beside what is timed
+stands what misses in a model of this CPU's L1D and L2.
 """
 from __future__ import annotations
 
@@ -53,7 +53,8 @@ def frames_readable() -> bool:
 
 
 def workloads(colours: int, l1: Cache, l2: Cache) -> dict[str, Workload]:
-    """Return what each measure walks over. colours: page colours that frames can be chosen by, 0 if they cannot."""
+    """Return what each measure walks over. colours: page colours that frames can be chosen by, 0 if
+    they cannot."""
     made = {"frames": layouts.frames(colours)} if colours else {}
     made["stacks"] = layouts.stacks(colours)
     made |= {name: layouts.structs(slab, l1) for name, slab in SLABS.items()}
@@ -62,8 +63,8 @@ def workloads(colours: int, l1: Cache, l2: Cache) -> dict[str, Workload]:
 
 
 def modelled(measure: str, work: Workload, l1: Cache, l2: Cache) -> dict[str, dict[str, list[float]]]:
-    """Return the shares of the loads that miss in percent, by MEASURE/CELL and layout, of the cells that are published:
-    L1D's, and L2's where the frames are known."""
+    """Return the shares of the loads that miss in percent, by MEASURE/CELL and layout, of the cells
+    that are published: L1D's, and L2's where the frames are known."""
     result: dict[str, dict[str, list[float]]] = {}
     for cell in cells_of(0, 1 << 20, MODELLED[measure], work.cases):
         row = result.setdefault(f"{measure}/{cell}", {})
@@ -143,7 +144,8 @@ def somewhere(cases: Cells, name: str, least: float, cells: list[str]) -> str:
 
 
 def everywhere(cases: Cells, name: str, least: float, cells: list[str]) -> str:
-    """Return whether a layout is so many times faster at each cell, where it is not, and where noise hides it."""
+    """Return whether a layout is so many times faster at each cell, where it is not, and where
+    noise hides it."""
     lost = [cell for cell in cells if ratio(cases[cell], name) < least]
     told = [cell for cell in lost if least - ratio(cases[cell], name) > noise(cases[cell])
             and bounds(cases[cell], name)[1] < least]
@@ -158,7 +160,8 @@ def coloured(cases: Cells) -> list[str]:
 
 
 def chosen(cases: Cells) -> str:
-    """Return the layout of slabs that the arithmetic of sets has chosen: it stands behind the two uncoloured ones."""
+    """Return the layout of slabs that the arithmetic of sets has chosen: it stands behind the two
+    uncoloured ones."""
     return list(cases["8x1"])[2]
 
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The tables of colouring: misses per context switch in rings of tasks, with each kind of colours and without.
+"""The tables of colouring: misses per context switch in rings of tasks, with each kind of colours
+and without.
 
-`make model-tables GROUP=colouring` makes Documentation/results/colouring/model.rst. A run is a boot with one choice of
-colours and one perturbed layout of memory; it goes through all rings.
+`make model-tables GROUP=colouring` makes Documentation/results/colouring/model.rst. A run is a boot
+with one choice of colours and one perturbed layout of memory; it goes through all rings.
 """
 from __future__ import annotations
 
@@ -88,8 +89,8 @@ def cells() -> dict[str, list[str]]:
 
 
 def kept(name: str, result: dict[str, Any]) -> dict[str, Any]:
-    """Return what the page needs of a boot: misses of each ring in each cache, and where it is looked at, by kind of
-    data and, of one boot, by function."""
+    """Return what the page needs of a boot: misses of each ring in each cache, and where it is
+    looked at, by kind of data and, of one boot, by function."""
     found = {}
     for ring, label in result["labels"].items():
         found[ring] = {"units": label["units"], **{cache.own: misses(label, cache.own) for cache in CACHES if cache.own},

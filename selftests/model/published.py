@@ -44,9 +44,10 @@ Result = dict[str, Any]
 class Published:
     """The table of a group.
 
-    group: its name; runs: the options of model run by the run's name; kept: from a run's name and result what the page
-    needs of each label; page: from the table its page, without the head; options: of the kernel, without CONFIG_;
-    fragments: of its configuration, in configs/; kernel: its name in build/out.
+    group: its name; runs: the options of model run by the run's name; kept: from a run's name and
+    result what the page needs of each label; page: from the table its page, without the head;
+    options: of the kernel, without CONFIG_; fragments: of its configuration, in configs/; kernel:
+    its name in build/out.
     """
 
     group: str
@@ -72,7 +73,8 @@ class Published:
     def table_of(self, results: dict[str, Result], files: dict[str, str]) -> Table:
         """Return the table of all runs' results. files: the hashes of what it depends on.
 
-        Raises ValueError unless the results are of one kernel and one QEMU, those of a workload of one geometry.
+        Raises ValueError unless the results are of one kernel and one QEMU, those of a workload of
+        one geometry.
         """
         seen: Table = {}
         for name in self.runs:
@@ -98,11 +100,13 @@ class Published:
                       for label, cell in self.kept(name, results[name]).items()}}
 
     def count(self, directory: Path, kernel: Path, options: list[str], only: list[str]) -> int:
-        """Boot for each run that was not counted with these files and this kernel; return the exit status.
+        """Boot for each run that was not counted with these files and this kernel; return the exit
+        status.
 
-        directory: for all that a run leaves; kernel: O= directory; options: of model run; only: patterns as of a shell
-        of the runs' names, none for all. The table is made when all are there. Raises OSError, and ValueError for a
-        pattern that no run has, or a kernel or a repository of which no table is published.
+        directory: for all that a run leaves; kernel: O= directory; options: of model run; only:
+        patterns as of a shell of the runs' names, none for all. The table is made when all are
+        there. Raises OSError, and ValueError for a pattern that no run has, or a kernel or a
+        repository of which no table is published.
         """
         for pattern in only:
             if not fnmatch.filter(self.runs, pattern):
@@ -154,7 +158,8 @@ class Published:
         return 0
 
     def check(self, kernel: Path) -> None:
-        """Raise ValueError for a kernel that has not the table's options, or a result that cannot be published."""
+        """Raise ValueError for a kernel that has not the table's options, or a result that cannot
+        be published."""
         lines = (kernel / ".config").read_text(encoding="utf-8").splitlines()
         for option in self.options:
             if f"CONFIG_{option}=y" not in lines:
@@ -165,7 +170,8 @@ class Published:
 
 
 def model(arguments: list[str]) -> subprocess.CompletedProcess[str]:
-    """Run the model with a command line of its own, nothing of make's; return its end, whatever that is."""
+    """Run the model with a command line of its own, nothing of make's; return its end, whatever
+    that is."""
     return subprocess.run([sys.executable, "-m", "selftests.model", *arguments], cwd=ROOT, capture_output=True,
                           text=True, check=False, stdin=subprocess.DEVNULL)
 

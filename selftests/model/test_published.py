@@ -47,7 +47,8 @@ def test_published_tables(of: Published) -> None:
 
 
 def leaves(value: Any, path: tuple[str, ...] = ()) -> dict[tuple[str, ...], list[Callable[[], None]]]:
-    """Return what changes the numbers below a value, by their place; the entries of a list share a place."""
+    """Return what changes the numbers below a value, by their place; the entries of a list share a
+    place."""
     found: dict[tuple[str, ...], list[Callable[[], None]]] = {}
     entries = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else []
     for key, entry in entries:
@@ -60,7 +61,8 @@ def leaves(value: Any, path: tuple[str, ...] = ()) -> dict[tuple[str, ...], list
 
 
 def page_changes(of: Published, table: store.Table, names: list[str], place: tuple[str, ...] | None = None) -> bool:
-    """Say whether the page is another one when numbers of these cells change: at one place, or all."""
+    """Say whether the page is another one when numbers of these cells change: at one place, or all.
+    """
     cells = {name: copy.deepcopy(table["cells"][name]) for name in names}
     for cell in cells.values():
         for at, changes in leaves(cell).items():
@@ -82,7 +84,8 @@ def test_published_can_fail(of: Published) -> None:
 
 
 def toy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> tuple[Published, Path, list[str]]:
-    """Return a table of two runs, the kernel's O= directory, and the runs that are counted, by a model that is none."""
+    """Return a table of two runs, the kernel's O= directory, and the runs that are counted, by a
+    model that is none."""
     counted: list[str] = []
     kernel, results = tmp_path / "vm", tmp_path / "results"
     (kernel / "arch/x86/boot").mkdir(parents=True)

@@ -39,7 +39,8 @@ def cells() -> dict[str, list[str]]:
 
 
 def kept(name: str, result: dict[str, Any]) -> dict[str, Any]:
-    """Return what the page needs of a boot: the bystander's LLC misses, or the writers' with the first functions."""
+    """Return what the page needs of a boot: the bystander's LLC misses, or the writers' with the
+    first functions."""
     if name.startswith("bystander"):
         label = result["labels"]["bystander"]
         return {"bystander": {"units": label["units"], "llc": misses(label, "llc")}}

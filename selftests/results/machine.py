@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The machine that something is timed on: its CPU model, without a name of the host, and when two are the same."""
+"""The machine that something is timed on: its CPU model, without a name of the host, and when two
+are the same."""
 from __future__ import annotations
 
 import json
@@ -21,7 +22,8 @@ Machine = dict[str, str | int]
 
 
 def cpu(cpuinfo: Path = Path("/proc/cpuinfo")) -> dict[str, str]:
-    """Return vendor, family, model, stepping and name of the CPU, and the flags that choose a copy, by cpuinfo's keys."""
+    """Return vendor, family, model, stepping and name of the CPU, and the flags that choose a copy,
+    by cpuinfo's keys."""
     info = cpuinfo.read_text(encoding="utf-8")
     found = {key: match[1] for key in ("model name", *SAME_MODEL, "flags")
              if (match := re.search(rf"^{key}\s*: (.*)$", info, re.M))}
@@ -40,9 +42,9 @@ def caches() -> str:
 
 
 def machine() -> Machine:
-    """Return this machine: cpu(), caches, frequency of the time-stamp counter in kHz, hypervisor or none, and the
-    release of the running kernel. Raises OSError and subprocess.CalledProcessError when machine.c cannot be built.
-    """
+    """Return this machine: cpu(), caches, frequency of the time-stamp counter in kHz, hypervisor or
+    none, and the release of the running kernel. Raises OSError and subprocess.CalledProcessError
+    when machine.c cannot be built."""
     with tempfile.TemporaryDirectory() as directory:
         program = Path(directory) / "machine"
         subprocess.run(["gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-o", program, HERE / "machine.c"], check=True)
@@ -51,7 +53,8 @@ def machine() -> Machine:
 
 
 def same_model(one: Machine, other: Machine) -> bool:
-    """Say whether two machines are of one CPU model under one hypervisor: what was not recorded may be any."""
+    """Say whether two machines are of one CPU model under one hypervisor: what was not recorded may
+    be any."""
     keys = (*SAME_MODEL, "hypervisor")
     if any(one.get(key) is None or one.get(key) != other.get(key) for key in keys):
         return False

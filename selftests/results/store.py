@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Published tables: the files Documentation/results/GROUP/TABLE.json, and whether they are of today's files.
+"""Published tables: the files Documentation/results/GROUP/TABLE.json, and whether they are of
+today's files.
 
-A table has its provenance once, then a line for each cell. "kind" is timed, modelled or counted. A timed table has a
-list "blocks", one for each CPU model, each with a provenance and cells of its own. "depends" is the hash of each file
-that a table or a block depends on, and that of the patches of its group.
+A table has its provenance once, then a line for each cell. "kind" is timed, modelled or counted. A
+timed table has a list "blocks", one for each CPU model, each with a provenance and cells of its
+own. "depends" is the hash of each file that a table or a block depends on, and that of the patches
+of its group.
 """
 from __future__ import annotations
 
@@ -28,7 +30,8 @@ Table = dict[str, Any]
 
 
 def text_of(value: Any, opened: bool = True, indent: str = "") -> str:
-    """Return a value as JSON, with a line for each of its entries if opened, and again below the keys in OPENED."""
+    """Return a value as JSON, with a line for each of its entries if opened, and again below the
+    keys in OPENED."""
     if not opened or not value or not isinstance(value, (dict, list)):
         return json.dumps(value)
     inner = indent + " "
@@ -131,7 +134,8 @@ def edited(tree: Path) -> list[str]:
 def refusal(files: Iterable[str], tree: Path) -> str:
     """Return why no result of now is published, in one line; "" if one can be.
 
-    files: that the table depends on; tree: the kernel tree that was built. Raises ValueError as edited().
+    files: that the table depends on; tree: the kernel tree that was built. Raises ValueError as
+    edited().
     """
     status = subprocess.run(["git", "-C", str(ROOT), "status", "--porcelain", "--", *files, "patches", "series"],
                             capture_output=True, text=True, check=False)
@@ -162,7 +166,8 @@ def tables() -> Iterator[tuple[str, str, Table]]:
 def stale(kinds: tuple[str, ...] = ("timed", "modelled", "counted")) -> list[str]:
     """Return a line for each table of these kinds that is not of today's files.
 
-    A block of a CPU model that is not this machine's is listed with its series, and is no stale one. Raises as read().
+    A block of a CPU model that is not this machine's is listed with its series, and is no stale
+    one. Raises as read().
     """
     found = []
     for group, name, table in tables():

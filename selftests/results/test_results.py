@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Published tables are whole, say when they are not of today's files, and are not made of what is in no commit."""
+"""Published tables are whole, say when they are not of today's files, and are not made of what is
+in no commit."""
 from __future__ import annotations
 
 import hashlib
@@ -26,7 +27,8 @@ def test_stale_tables() -> None:
 
 @pytest.mark.static
 def test_tables_whole() -> None:
-    """Each file is a table as the writer writes it, with what every table has, and a page; no page is without one."""
+    """Each file is a table as the writer writes it, with what every table has, and a page; no page
+    is without one."""
     found = list(store.tables())
     assert found
     for group, name, table in found:
@@ -41,7 +43,8 @@ def test_tables_whole() -> None:
 
 @pytest.fixture(name="repository")
 def fixture_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A repository with a queue of two patches and a table's program, committed; it is the tests' own."""
+    """A repository with a queue of two patches and a table's program, committed; it is the tests'
+    own."""
     monkeypatch.setattr(store, "ROOT", tmp_path)
     monkeypatch.setattr(store, "PUBLISHED", tmp_path / "Documentation/results")
     monkeypatch.setattr(store, "queue_of_today", lambda: load_queue(tmp_path))
@@ -79,7 +82,8 @@ def test_series_hash(repository: Path) -> None:
     ("nothing", ""), ("file", "programs changed"), ("gone", "programs is gone"), ("patch", "patches of toy changed"),
     ("preparation", ""), ("unrecorded", "what it depends on was not recorded")])
 def test_stale_says_why(repository: Path, what: str, said: str) -> None:
-    """A table is stale when a file, or a patch of its group, is not as it was; the line names it."""
+    """A table is stale when a file, or a patch of its group, is not as it was; the line names it.
+    """
     depends = {} if what == "unrecorded" else store.depends("toy", ["programs"])
     store.publish("toy", "model", {"kind": "modelled", "series": "x", "depends": depends, "cells": {"a": 1}}, "page\n")
     changes = {"file": ("programs/a.c", "b"), "patch": ("patches/two.patch", PATCH.format(message="", line="b")),
@@ -96,7 +100,8 @@ def test_stale_says_why(repository: Path, what: str, said: str) -> None:
 
 @pytest.mark.static
 def test_stale_timed(repository: Path) -> None:
-    """A block of another CPU model is listed with its series; one of this machine's is stale as other tables are."""
+    """A block of another CPU model is listed with its series; one of this machine's is stale as
+    other tables are."""
     del repository
     own = {**cpu(), "tsc_khz": 1, "hypervisor": "none"}
     blocks = [{"machine": {**own, **more}, "series": series, "depends": {}, "cells": {}}
@@ -109,7 +114,8 @@ def test_stale_timed(repository: Path) -> None:
 
 @pytest.mark.static
 def test_dirty_is_refused(repository: Path) -> None:
-    """Nothing is published of a file, a patch or a kernel tree with changes that are in no commit or patch."""
+    """Nothing is published of a file, a patch or a kernel tree with changes that are in no commit
+    or patch."""
     tree = repository / "tree"
     with pytest.raises(ValueError, match="no kernel tree with the series"):
         store.refusal(["programs"], tree)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Times user copies of 1 byte to 4 KiB, in user space on the real CPU: copies.c, with the tree's own routines and its
-header of constant sizes.
+"""Times user copies of 1 byte to 4 KiB, in user space on the real CPU: copies.c, with the tree's
+own routines and its header of constant sizes.
 
-`make bench GROUP=usercopy` makes Documentation/results/usercopy/bench.rst. STAC and CLAC, which the kernel executes
-around each copy, cannot be executed in user space. Each ratio is therefore given twice: as timed, and with PAIR cycles
-added to both sides.
+`make bench GROUP=usercopy` makes Documentation/results/usercopy/bench.rst. STAC and CLAC, which the
+kernel executes around each copy, cannot be executed in user space. Each ratio is therefore given
+twice: as timed, and with PAIR cycles added to both sides.
 """
 from __future__ import annotations
 
@@ -44,7 +44,8 @@ def run(tree: Path, rounds: int) -> dict[str, Any]:
 
 
 def ratio(copies: Sample, slow: str, fast: str) -> tuple[float, float]:
-    """Return how many times faster one copy is than another: as timed, and with STAC and CLAC around both."""
+    """Return how many times faster one copy is than another: as timed, and with STAC and CLAC
+    around both."""
     before, after = copies[slow]["median"], copies[fast]["median"]
     return before / after, (before + PAIR) / (after + PAIR)
 
@@ -79,7 +80,8 @@ def table(result: dict[str, Any], measure: str) -> str:
 
 
 def verdict(result: dict[str, Any], slow: str, fast: str, least: float, sizes: tuple[int, int]) -> str:
-    """Return one line: whether a copy is so many times faster at all sizes of a range, hot, and where it is not."""
+    """Return one line: whether a copy is so many times faster at all sizes of a range, hot, and
+    where it is not."""
     low, high = sizes
     ratios = {int(size): ratio(copies, slow, fast) for size, copies in result["measures"]["hot"].items()
               if low <= int(size) <= high and fast in copies}

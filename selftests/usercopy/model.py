@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """The table of user copies: what ioctls execute and access under each word of x86_usercopy=.
 
-`make model-tables GROUP=usercopy` makes Documentation/results/usercopy/model.rst, of a kernel with the driver vgem.
+`make model-tables GROUP=usercopy` makes Documentation/results/usercopy/model.rst, of a kernel with
+the driver vgem.
 """
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The published cost of text is made of what was counted, and the counting is right on objects made for it."""
+"""The published cost of text is made of what was counted, and the counting is right on objects made
+for it."""
 from __future__ import annotations
 
 import copy
@@ -61,7 +62,8 @@ def test_text_cost(tmp_path: Path) -> None:
 
 
 def test_text_refuses(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Nothing is built when what would be counted cannot be published, or the disk is full; one line says so."""
+    """Nothing is built when what would be counted cannot be published, or the disk is full; one
+    line says so."""
     monkeypatch.setattr(text, "build", lambda *_: pytest.fail("built"))
     monkeypatch.setattr(store, "refusal", lambda _files, _tree: "not published: an edit")
     with pytest.raises(ValueError, match="not published: an edit"):

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Counts what each option of user copies costs of text on an x86_64 defconfig: Documentation/results/usercopy/text.rst.
+"""Counts what each option of user copies costs of text on an x86_64 defconfig:
+Documentation/results/usercopy/text.rst.
 
-The kernel without the options is built whole, in build/out/text (half an hour on two cores); with an option only the
-objects that it can change: those that copy from or to user memory, and those with the option's own code.
+The kernel without the options is built whole, in build/out/text (half an hour on two cores); with
+an option only the objects that it can change: those that copy from or to user memory, and those
+with the option's own code.
 
   python -m selftests.usercopy.text count   builds, counts, publishes; BUILD=, KDIR=, CC= and JOBS= as for make
   python -m selftests.usercopy.text page    only the page, of the table that is there
@@ -53,7 +55,8 @@ def run(*words: str | Path, where: Path | None = None) -> str:
 
 
 def build(tree: Path, out: Path, option: str, targets: list[str]) -> None:
-    """Build targets of a defconfig, with an option unless it is "". Raises TextError, also when Kconfig drops the option."""
+    """Build targets of a defconfig, with an option unless it is "". Raises TextError, also when
+    Kconfig drops the option."""
     out.mkdir(parents=True, exist_ok=True)
     make = ["make", "-s", "-C", tree, f"O={out}", f"CC={os.environ.get('CC') or 'ccache gcc'}",
             f"-j{os.environ.get('JOBS') or os.cpu_count()}"]
@@ -81,8 +84,9 @@ def size(sections: str, file: Path) -> int:
 
 
 def cost(tree: Path, off: Path, on: Path, objects: list[str], added: list[str]) -> dict[str, Any]:
-    """Return an option's cell: the number of objects, by how much their sections grow, with those of vmlinux, and the
-    functions that change most. off, on: build directories without and with it; added: objects that only it has."""
+    """Return an option's cell: the number of objects, by how much their sections grow, with those
+    of vmlinux, and the functions that change most. off, on: build directories without and with it;
+    added: objects that only it has."""
     both = [Path(f"{on}-off.o"), Path(f"{on}-on.o")]
     for where, names, target in ((off, objects, both[0]), (on, [*objects, *added], both[1])):
         run("ld", "-r", "-z", "noexecstack", "-o", target, *names, where=where)
@@ -108,7 +112,8 @@ def page(table: Table) -> str:
 
 
 def count(tree: Path, build_directory: Path) -> Table:
-    """Build and count; return the table. Raises OSError, TextError, and ValueError for what cannot be published."""
+    """Build and count; return the table. Raises OSError, TextError, and ValueError for what cannot
+    be published."""
     if why := store.refusal(FILES, tree):
         raise ValueError(why)
     free = shutil.disk_usage(build_directory).free >> 20
