@@ -3,9 +3,10 @@
 """Times what the series changes, in user space on the real CPU: the benchmarks
 selftests/GROUP/bench.py, and their tables.
 
-  python -m selftests.bench run [GROUP] --tree TREE [--rounds N]  builds and runs them, keeps medians and quartiles
-                                                                  in Documentation/results/GROUP/bench.json
-  python -m selftests.bench page [GROUP]                          makes their pages of the tables that are there
+  python -m selftests.bench run [GROUP] --tree TREE [--rounds N]
+      builds and runs them, keeps medians and quartiles in Documentation/results/GROUP/bench.json
+  python -m selftests.bench page [GROUP]
+      makes their pages of the tables that are there
 
 The figures are of this machine: a run replaces those of its CPU model only. A difference counts
 when it is larger than the noise: the same copy, measured as two. No figure decides whether a test
@@ -32,13 +33,15 @@ def main() -> int:
     parser.add_argument("what", choices=("run", "page"))
     parser.add_argument("group", nargs="?", help="default: all that have a table")
     parser.add_argument("--tree", type=Path, help="kernel tree with the series applied")
-    parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"at least 15 (default: {ROUNDS})")
+    parser.add_argument("--rounds", type=int, default=ROUNDS,
+                        help=f"at least 15 (default: {ROUNDS})")
     args = parser.parse_args()
     if args.what == "run" and (args.rounds < 15 or args.tree is None):
         parser.error("run needs --tree, and at least 15 rounds")
     known, code = groups(), 0
     if args.group and args.group not in known:
-        print(f"bench: GROUP={args.group} has no benchmark; {' '.join(known)} have one", file=sys.stderr)
+        print(f"bench: GROUP={args.group} has no benchmark; {' '.join(known)} have one",
+              file=sys.stderr)
         return 1
     for bench in [known[args.group]] if args.group else known.values():
         try:

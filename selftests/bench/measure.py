@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from selftests.results import store
-from selftests.results.machine import machine, same_model, told
+from selftests.results.machine import Machine, machine, same_model, told
 from selftests.results.store import Table
 
 HERE = Path(__file__).resolve().parent
@@ -32,10 +32,11 @@ class BenchError(Exception):
 
 def command(*words: str | Path) -> str:
     """Run a command and return what it prints; raises BenchError."""
-    done = subprocess.run([str(word) for word in words], stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                          check=False)
+    done = subprocess.run([str(word) for word in words], stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, check=False)
     if done.returncode:
-        raise BenchError(f"{Path(str(words[0])).name}: {(done.stderr or done.stdout).strip().splitlines()[-1:]}")
+        last = (done.stderr or done.stdout).strip().splitlines()[-1:]
+        raise BenchError(f"{Path(str(words[0])).name}: {last}")
     return done.stdout
 
 
@@ -45,7 +46,8 @@ def summary(values: list[float]) -> dict[str, float]:
     return {"median": round(median, 2), "low": round(low, 2), "high": round(high, 2)}
 
 
-def assemble(tree: Path, directory: Path, sources: tuple[tuple[str, str, list[str]], ...]) -> list[Path]:
+def assemble(tree: Path, directory: Path, sources: tuple[tuple[str, str, list[str]], ...]
+             ) -> list[Path]:
     """Assemble routines of a kernel tree, unchanged, with the stub headers of its kselftest
     x86/copyloops.
 
@@ -63,7 +65,8 @@ def assemble(tree: Path, directory: Path, sources: tuple[tuple[str, str, list[st
     return objects
 
 
-def samples(program: Path, measure: str | Path, rounds: int, by: tuple[str, str] = ("bytes", "copy"),
+def samples(program: Path, measure: str | Path, rounds: int,
+            by: tuple[str, str] = ("bytes", "copy"),
             ) -> Measured:
     """Run a measure of a program that prints a line of JSON for each sample; return summaries.
 
@@ -75,7 +78,8 @@ def samples(program: Path, measure: str | Path, rounds: int, by: tuple[str, str]
         row = json.loads(line)
         found[row[by[0]]][row[by[1]]].append(row["cycles"])
     print(f"{program.name}: {Path(measure).name}: {rounds} rounds", flush=True)
-    return {str(size): {name: summary(values) for name, values in copies.items()} for size, copies in found.items()}
+    return {str(size): {name: summary(values) for name, values in copies.items()}
+            for size, copies in found.items()}
 
 
 def cells_of(measures: dict[str, Measured]) -> dict[str, dict[str, list[float]]]:
@@ -96,11 +100,15 @@ def measures_of(block: dict[str, Any]) -> dict[str, Measured]:
     return dict(found)
 
 
+def model_words(of: Machine) -> str:
+    """Return the CPU model of a machine in words."""
+    return f"{of.get('model name')}, family {of.get('cpu family')}, model {of.get('model')}"
+
+
 def machine_words(block: dict[str, Any]) -> str:
     """Return the CPU of a block and what it was measured with, in words."""
     of = block["machine"]
-    return (f"{of.get('model name', 'unknown CPU')}, family {of.get('cpu family')}, model {of.get('model')} "
-            f"({of['caches']}; {of['copy flags']}), {block['compiler']}")
+    return f"{model_words(of)} ({of['caches']}; {of['copy flags']}), {block['compiler']}"
 
 
 @dataclass(frozen=True)
@@ -124,40 +132,47 @@ class Bench:
     def part_of(self, block: dict[str, Any]) -> str:
         """Return the part of the page that is about one CPU model."""
         of, measures = block["machine"], measures_of(block)
-        missing = sum(None in values for copies in block["cells"].values() for values in copies.values())
+        missing = sum(None in values for copies in block["cells"].values()
+                      for values in copies.values())
         more = [f"Quartiles of {missing} medians were not recorded."] if missing else []
         return "\n".join([
-            f".. rubric:: {of.get('model name', 'unknown CPU')}, family {of.get('cpu family')}, model {of.get('model')}",
-            "", told(of), f"Series {block['series']}.", *more, "", self.page({**block, "measures": measures})])
+            f".. rubric:: {model_words(of)}",
+            "", told(of), f"Series {block['series']}.", *more, "",
+            self.page({**block, "measures": measures})])
 
     def page_of(self, table: Table) -> str:
         """Return the whole page of a table: its CPU models one after another."""
-        return "\n".join([".. SPDX-License-Identifier: GPL-2.0",
-                          f".. Made by selftests/{self.group}/bench.py from bench.json: do not edit.", "",
-                          *map(self.part_of, table["blocks"])])
+        return "\n".join([
+            ".. SPDX-License-Identifier: GPL-2.0",
+            f".. Made by selftests/{self.group}/bench.py from bench.json: do not edit.", "",
+            *map(self.part_of, table["blocks"])])
 
     def keep(self, block: dict[str, Any]) -> None:
         """Publish a block: in place of that of the same CPU model, or after those of others. Raises
         OSError, ValueError."""
-        blocks = store.read(self.group, "bench")["blocks"] if store.file_of(self.group, "bench").exists() else []
+        there = store.file_of(self.group, "bench").exists()
+        blocks = store.read(self.group, "bench")["blocks"] if there else []
         others = [other for other in blocks if not same_model(other["machine"], block["machine"])]
         table = {"kind": "timed", "unit": UNIT, "blocks": [*others, block]}
         store.publish(self.group, "bench", table, self.page_of(table))
 
-    def measure(self, tree: Path | None, rounds: int) -> None:
+    def measure(self, tree: Path, rounds: int) -> None:
         """Measure, and publish the result. tree: with the series pushed. Raises OSError,
         BenchError, and ValueError for a tree or a repository of which no result is published."""
         files = self.files()
         if why := store.refusal(files, tree):
             raise ValueError(why)
         depends = store.depends(self.group, files)
-        more = self.run(tree or Path(), rounds)
+        more = self.run(tree, rounds)
         if store.depends(self.group, files) != depends:
-            raise ValueError("not published: files that the table depends on were changed meanwhile")
+            raise ValueError(store.CHANGED_MEANWHILE)
         cells = cells_of(more.pop("measures"))
-        self.keep({"machine": machine(), "compiler": command("gcc", "--version").splitlines()[0], "rounds": rounds,
-                   "series": store.series_hash(store.queue_of_today()), "command": f"make bench ROUNDS={rounds}",
-                   "date": datetime.date.today().isoformat(), **{key: more[key] for key in more if key != "modelled"},
+        self.keep({"machine": machine(), "compiler": command("gcc", "--version").splitlines()[0],
+                   "rounds": rounds,
+                   "series": store.series_hash(store.queue_of_today()),
+                   "command": f"make bench ROUNDS={rounds}",
+                   "date": datetime.date.today().isoformat(),
+                   **{key: more[key] for key in more if key != "modelled"},
                    "depends": depends, "cells": cells,
                    **({"modelled": more["modelled"]} if "modelled" in more else {})})
 

@@ -14,14 +14,16 @@ from selftests.results.machine import cpu, same_model, told
 
 pytestmark = pytest.mark.static
 GROUPS = pytest.mark.parametrize("of", groups().values(), ids=lambda of: of.group)
-MACHINE = {**cpu(), "tsc_khz": 2000000, "hypervisor": "none", "kernel": "7.3.4", "caches": "L1 data 32K"}
+MACHINE = {**cpu(), "tsc_khz": 2000000, "hypervisor": "none", "kernel": "7.3.4",
+           "caches": "L1 data 32K"}
 
 
 @GROUPS
 def test_tables(of: Bench) -> None:
     """They are what the program makes of it today."""
     page = store.file_of(of.group, "bench").with_suffix(".rst").read_text(encoding="utf-8")
-    assert page == of.page_of(store.read(of.group, "bench")), f"python -m selftests.bench page {of.group}"
+    table = store.read(of.group, "bench")
+    assert page == of.page_of(table), f"python -m selftests.bench page {of.group}"
 
 
 @GROUPS
@@ -59,8 +61,9 @@ def test_blocks_of_models(bench: Bench) -> None:
     for each in others:
         bench.keep(each)
     bench.keep(block(6))
-    bench.keep(block(7, tsc_khz=2000100, kernel="7.4.0"))
-    assert store.read("toy", "bench")["blocks"] == [*others, block(7, tsc_khz=2000100, kernel="7.4.0")]
+    last = block(7, tsc_khz=2000100, kernel="7.4.0")
+    bench.keep(last)
+    assert store.read("toy", "bench")["blocks"] == [*others, last]
     page = store.file_of("toy", "bench").with_suffix(".rst").read_text(encoding="utf-8")
     medians = [line for line in page.split("\n") if line.startswith("median")]
     assert medians == [f"median {value}" for value in (1, 2, 3, 4, 5, 7)]

@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: GPL-2.0
 """Counts the published table of a group's selftests/GROUP/model.py and makes its page.
 
-  python -m selftests.model.published kernel GROUP            the kernel to build: its name, its fragments
-  python -m selftests.model.published count GROUP OPTION...   boots for all runs, two at a time (options of model run;
-                                                              --only PATTERN: some of them); what an earlier call
-                                                              counted with the same files and kernel is taken from
-                                                              build/results/model. When all are there, the table
-                                                              Documentation/results/GROUP/model.json and its page
-  python -m selftests.model.published page GROUP              only the page, of the table that is there
+  python -m selftests.model.published kernel GROUP
+      prints the kernel to build: its name, its fragments
+  python -m selftests.model.published count GROUP OPTION...
+      boots for all runs, two at a time (options of model run; --only PATTERN: some of them), but
+      for those that were counted before with the same files and kernel; when all are there, makes
+      Documentation/results/GROUP/model.json and its page
+  python -m selftests.model.published page GROUP
+      makes the page of the table that is there
 
 Exit status: 0 done, 1 a boot failed or the result cannot be published, 2 usage, 130 interrupted.
 """
@@ -61,14 +62,17 @@ class Published:
     def files(self) -> list[str]:
         """Return the files and directories that the table depends on, from the repository."""
         engine = str(HERE.relative_to(ROOT))
-        guest = {f"{engine}/guest/{WORKLOADS[arguments[0]].program}" for arguments in self.runs.values()}
-        return [f"selftests/{self.group}/model.py", *sorted(guest), *(f"{engine}/{name}" for name in ENGINE),
+        guest = {f"{engine}/guest/{WORKLOADS[arguments[0]].program}"
+                 for arguments in self.runs.values()}
+        return [f"selftests/{self.group}/model.py", *sorted(guest),
+                *(f"{engine}/{name}" for name in ENGINE),
                 *(f"configs/{name}.config" for name in self.fragments)]
 
     def page_of(self, table: Table) -> str:
         """Return the whole page of a table."""
         return (".. SPDX-License-Identifier: GPL-2.0\n"
-                f".. Made by selftests/{self.group}/model.py from model.json: do not edit.\n\n{self.page(table)}")
+                f".. Made by selftests/{self.group}/model.py from model.json: do not edit.\n\n"
+                f"{self.page(table)}")
 
     def table_of(self, results: dict[str, Result], files: dict[str, str]) -> Table:
         """Return the table of all runs' results. files: the hashes of what it depends on.
@@ -80,21 +84,24 @@ class Published:
         for name in self.runs:
             result = results[name]
             for key, value in (
-                    ("kernel", {key: value for key, value in result["kernel"].items() if key != "append"}),
+                    ("kernel", {key: value for key, value in result["kernel"].items()
+                                if key != "append"}),
                     *((key, result[key]) for key in ("qemu", "cpu", "memory")),
                     (f"geometry of {result['workload']}", result["geometry"])):
                 if seen.setdefault(key, value) != value:
                     raise ValueError(f"{name} has another {key}: {value}, not {seen[key]}")
         kernel = dict(seen["kernel"])
         return {
-            "kind": "modelled", "series": kernel.pop("series"), "configuration": kernel.pop("configuration"),
+            "kind": "modelled", "series": kernel.pop("series"),
+                "configuration": kernel.pop("configuration"),
             "kernel": kernel, "qemu": seen["qemu"], "cpu": seen["cpu"], "memory": seen["memory"],
             "command": f"make model-tables GROUP={self.group}",
             "date": max(result["date"] for result in results.values()),
             "geometry": {result["workload"]: result["geometry"] for result in results.values()},
             "depends": files,
             "runs": {name: {"workload": results[name]["workload"], "words": results[name]["words"],
-                            "append": results[name]["kernel"]["append"], "command": results[name]["command"]}
+                            "append": results[name]["kernel"]["append"],
+                            "command": results[name]["command"]}
                      for name in self.runs},
             "cells": {f"{name}/{label}": cell for name in self.runs
                       for label, cell in self.kept(name, results[name]).items()}}
@@ -129,14 +136,15 @@ class Published:
             if found.get("key") != key_of(name):
                 if name not in wanted:
                     return True
-                done = model(["run", *self.runs[name], "--name", f"{self.group}-{name}", "--results", str(directory),
+                done = model(["run", *self.runs[name], "--name", f"{self.group}-{name}",
+                              "--results", str(directory),
                               "--kernel", str(kernel), *options])
                 if done.returncode:
                     last = (done.stderr or done.stdout).strip().split("\n")[-1]
                     print(f"{self.group}: {name}: {last}", file=sys.stderr)
                     return False
-                found = {"key": key_of(name),
-                         "result": json.loads((directory / f"{self.group}-{name}.json").read_text(encoding="utf-8"))}
+                raw = directory / f"{self.group}-{name}.json"
+                found = {"key": key_of(name), "result": json.loads(raw.read_text(encoding="utf-8"))}
                 store.write_whole(kept, json.dumps(found) + "\n")
                 told = f"{found['result']['seconds']:.0f} s"
             results[name] = found["result"]
@@ -148,11 +156,12 @@ class Published:
             if not all(list(pool.map(one, self.runs))):
                 return 1
         if missing := [name for name in self.runs if name not in results]:
-            print(f"{self.group}: the table is made when all are counted; {len(missing)} are not: {' '.join(missing)}")
+            print(f"{self.group}: the table is made when all are counted; {len(missing)} are not: "
+                  f"{' '.join(missing)}")
             return 0
         self.check(kernel)
         if store.depends(self.group, self.files()) != files:
-            raise ValueError("not published: files that the table depends on were changed meanwhile")
+            raise ValueError(store.CHANGED_MEANWHILE)
         table = self.table_of(results, files)
         store.publish(self.group, "model", table, self.page_of(table))
         return 0
@@ -172,8 +181,8 @@ class Published:
 def model(arguments: list[str]) -> subprocess.CompletedProcess[str]:
     """Run the model with a command line of its own, nothing of make's; return its end, whatever
     that is."""
-    return subprocess.run([sys.executable, "-m", "selftests.model", *arguments], cwd=ROOT, capture_output=True,
-                          text=True, check=False, stdin=subprocess.DEVNULL)
+    return subprocess.run([sys.executable, "-m", "selftests.model", *arguments], cwd=ROOT,
+                          capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
 
 
 def groups() -> dict[str, Published]:
@@ -187,8 +196,10 @@ def result_of(table: Table, run: str) -> Result:
     about = table["runs"][run]
     labels = {cell.removeprefix(f"{run}/"): value for cell, value in table["cells"].items()
               if cell.startswith(f"{run}/")}
-    return {**about, "qemu": table["qemu"], "cpu": table["cpu"], "geometry": table["geometry"][about["workload"]],
-            "kernel": {**table["kernel"], "series": table["series"], "configuration": table["configuration"],
+    return {**about, "qemu": table["qemu"], "cpu": table["cpu"],
+            "geometry": table["geometry"][about["workload"]],
+            "kernel": {**table["kernel"], "series": table["series"],
+                       "configuration": table["configuration"],
                        "append": about["append"]}, "labels": labels}
 
 
@@ -229,7 +240,8 @@ def main() -> int:
     args, options = parser.parse_known_args()
     try:
         if args.group not in (known := groups()):
-            raise ValueError(f"GROUP={args.group} has no table of the model; {' '.join(known)} have one")
+            raise ValueError(f"GROUP={args.group} has no table of the model; "
+                             f"{' '.join(known)} have one")
         of = known[args.group]
         if args.what == "kernel":
             print(of.kernel, *of.fragments)

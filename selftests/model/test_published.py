@@ -16,8 +16,9 @@ from selftests.model.workloads import WORKLOADS
 from selftests.results import store
 
 pytestmark = pytest.mark.static
-KEYS = {"kind", "series", "configuration", "kernel", "qemu", "cpu", "memory", "command", "date", "geometry", "depends",
-        "runs", "cells"}
+KEYS = {"kind", "series", "configuration", "kernel", "qemu", "cpu", "memory", "command", "date",
+        "geometry", "depends", "runs", "cells"}
+Place = tuple[str, ...]
 GROUPS = pytest.mark.parametrize("of", groups().values(), ids=lambda of: of.group)
 
 
@@ -30,7 +31,8 @@ def test_published_results(of: Published) -> None:
     assert set(table["runs"]) == set(of.runs) == {cell.partition("/")[0] for cell in table["cells"]}
     for name, arguments in of.runs.items():
         run = table["runs"][name]
-        given = dict(word.removeprefix("--set=").split("=", 1) for word in arguments if word.startswith("--set="))
+        given = dict(word.removeprefix("--set=").split("=", 1) for word in arguments
+                     if word.startswith("--set="))
         assert run["workload"] == arguments[0]
         assert run["words"] == {**WORKLOADS[arguments[0]].words, **given}, name
         for word in arguments[1:]:
@@ -43,24 +45,28 @@ def test_published_results(of: Published) -> None:
 def test_published_tables(of: Published) -> None:
     """The page is what the program makes of the table today."""
     page = store.file_of(of.group, "model").with_suffix(".rst").read_text(encoding="utf-8")
-    assert page == of.page_of(store.read(of.group, "model")), f"python -m selftests.model.published page {of.group}"
+    table = store.read(of.group, "model")
+    assert page == of.page_of(table), f"python -m selftests.model.published page {of.group}"
 
 
-def leaves(value: Any, path: tuple[str, ...] = ()) -> dict[tuple[str, ...], list[Callable[[], None]]]:
+def leaves(value: Any, path: Place = ()) -> dict[Place, list[Callable[[], None]]]:
     """Return what changes the numbers below a value, by their place; the entries of a list share a
     place."""
-    found: dict[tuple[str, ...], list[Callable[[], None]]] = {}
-    entries = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else []
+    found: dict[Place, list[Callable[[], None]]] = {}
+    entries = value.items() if isinstance(value, dict) else enumerate(
+        value if isinstance(value, list) else [])
     for key, entry in entries:
         place = (*path, str(key) if isinstance(value, dict) else "[]")
         if isinstance(entry, (int, float)):
-            found.setdefault(place, []).append(lambda key=key, entry=entry: value.__setitem__(key, entry * 7 + 1000))
+            found.setdefault(place, []).append(
+                lambda key=key, entry=entry: value.__setitem__(key, entry * 7 + 1000))
         for inner, changes in leaves(entry, place).items():
             found.setdefault(inner, []).extend(changes)
     return found
 
 
-def page_changes(of: Published, table: store.Table, names: list[str], place: tuple[str, ...] | None = None) -> bool:
+def page_changes(of: Published, table: store.Table, names: list[str],
+                 place: Place | None = None) -> bool:
     """Say whether the page is another one when numbers of these cells change: at one place, or all.
     """
     cells = {name: copy.deepcopy(table["cells"][name]) for name in names}
@@ -75,7 +81,8 @@ def page_changes(of: Published, table: store.Table, names: list[str], place: tup
 def test_published_can_fail(of: Published) -> None:
     """Changed numbers of a run change the page, and so do those of each name that is kept."""
     table = store.read(of.group, "model")
-    by_run = {run: [cell for cell in table["cells"] if cell.startswith(f"{run}/")] for run in of.runs}
+    by_run = {run: [cell for cell in table["cells"] if cell.startswith(f"{run}/")]
+              for run in of.runs}
     for run, names in by_run.items():
         assert page_changes(of, table, names), run
     cells = list(table["cells"])
@@ -97,10 +104,12 @@ def toy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> tuple[Published, Pat
         name = arguments[arguments.index("--name") + 1]
         counted.append(name)
         (results / f"{name}.json").write_text(json.dumps({
-            "workload": "ring", "words": {}, "geometry": {}, "qemu": "QEMU", "cpu": "max", "memory": "1G",
+            "workload": "ring", "words": {}, "geometry": {}, "qemu": "QEMU", "cpu": "max",
+            "memory": "1G",
             "kernel": {"release": "7.3.4", "series": "x", "append": "", "configuration": None,
                        "image": (kernel / "arch/x86/boot/bzImage").read_text()},
-            "command": "make model", "date": "2026-01-01", "seconds": 1.0, "labels": {"ring": {"units": len(counted)}}}))
+            "command": "make model", "date": "2026-01-01", "seconds": 1.0,
+            "labels": {"ring": {"units": len(counted)}}}))
         return type("Done", (), {"returncode": 0})
     monkeypatch.setattr(published, "model", model)
     monkeypatch.setattr(store, "PUBLISHED", tmp_path / "published")
@@ -133,7 +142,8 @@ def test_published_count(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
 def test_published_is_one_kernel(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A run of another kernel is in no table, and a dirty tree's neither."""
     of, kernel, _ = toy(monkeypatch, tmp_path)
-    about = {"workload": "ring", "words": {}, "geometry": {}, "qemu": "QEMU", "cpu": "max", "memory": "1G",
+    about = {"workload": "ring", "words": {}, "geometry": {}, "qemu": "QEMU", "cpu": "max",
+             "memory": "1G",
              "command": "", "date": "", "labels": {"ring": {}}}
     runs = {name: {**about, "kernel": {"series": series, "append": name, "configuration": None}}
             for name, series in (("a", "x"), ("b", "y"))}

@@ -47,8 +47,10 @@ def machine() -> Machine:
     when machine.c cannot be built."""
     with tempfile.TemporaryDirectory() as directory:
         program = Path(directory) / "machine"
-        subprocess.run(["gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-o", program, HERE / "machine.c"], check=True)
-        more = json.loads(subprocess.run([program], check=True, capture_output=True, text=True).stdout)
+        subprocess.run(["gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-o", program,
+                        HERE / "machine.c"], check=True)
+        done = subprocess.run([program], check=True, capture_output=True, text=True)
+        more = json.loads(done.stdout)
     return {**cpu(), "caches": caches(), **more, "kernel": platform.release()}
 
 
@@ -66,4 +68,5 @@ def told(of: Machine) -> str:
     """Return what a machine has of WORDS, and what of it was not recorded, in a sentence."""
     there = ", ".join(f"{word} {of[key]}" for key, word in WORDS.items() if of.get(key) is not None)
     gone = ", ".join(word for key, word in WORDS.items() if of.get(key) is None)
-    return ". ".join(filter(None, [there[:1].upper() + there[1:], f"Not recorded: {gone}" if gone else ""])) + "."
+    facts = [there[:1].upper() + there[1:], f"Not recorded: {gone}" if gone else ""]
+    return ". ".join(filter(None, facts)) + "."

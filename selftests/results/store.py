@@ -25,6 +25,7 @@ PUBLISHED = ROOT / "Documentation/results"
 # Keys whose value has a line for each of its entries
 OPENED = {"blocks", "cells", "depends", "modelled", "runs"}
 PATCHES = "patches of "
+CHANGED_MEANWHILE = "not published: files that the table depends on were changed meanwhile"
 
 Table = dict[str, Any]
 
@@ -38,7 +39,8 @@ def text_of(value: Any, opened: bool = True, indent: str = "") -> str:
     if isinstance(value, list):
         lines, ends = [text_of(entry, True, inner) for entry in value], "[]"
     else:
-        lines = [f"{json.dumps(key)}: {text_of(entry, key in OPENED, inner)}" for key, entry in value.items()]
+        lines = [f"{json.dumps(key)}: {text_of(entry, key in OPENED, inner)}"
+                 for key, entry in value.items()]
         ends = "{}"
     return f"{ends[0]}\n{inner}" + f",\n{inner}".join(lines) + f"\n{indent}{ends[1]}"
 
@@ -82,7 +84,8 @@ def series_hash(queue: Queue, group: str = "") -> str:
 
     Changelogs, and the patches' names, are no part of it.
     """
-    return digest("".join(patch.diff for of in queue.groups if group in ("", of.name) for patch in of.patches).encode())
+    return digest("".join(patch.diff for of in queue.groups if group in ("", of.name)
+                          for patch in of.patches).encode())
 
 
 @functools.cache
@@ -101,8 +104,10 @@ def hash_of(name: str) -> str:
     path = ROOT / name
     if path.is_file():
         return digest(path.read_bytes())
-    files = sorted(file for file in path.rglob("*") if file.is_file() and "__pycache__" not in file.parts)
-    return digest(b"".join(b"%s\0%s\0" % (str(file.relative_to(path)).encode(), digest(file.read_bytes()).encode())
+    files = sorted(file for file in path.rglob("*") if file.is_file()
+                   and "__pycache__" not in file.parts)
+    return digest(b"".join(b"%s\0%s\0" % (str(file.relative_to(path)).encode(),
+                                          digest(file.read_bytes()).encode())
                            for file in files)) if files else ""
 
 
@@ -126,7 +131,8 @@ def edited(tree: Path) -> list[str]:
     record = tree / ".pc/.cache-footprint"
     if not record.is_file():
         raise ValueError(f"{tree} is no kernel tree with the series: make apply")
-    sums = [line.split()[1:] for line in record.read_text(encoding="utf-8").splitlines() if line.startswith("sum ")]
+    sums = [line.split()[1:] for line in record.read_text(encoding="utf-8").splitlines()
+            if line.startswith("sum ")]
     return [name for value, name in sums if not (tree / name).is_file()
             or hashlib.sha256((tree / name).read_bytes()).hexdigest() != value]
 
@@ -137,7 +143,8 @@ def refusal(files: Iterable[str], tree: Path) -> str:
     files: that the table depends on; tree: the kernel tree that was built. Raises ValueError as
     edited().
     """
-    status = subprocess.run(["git", "-C", str(ROOT), "status", "--porcelain", "--", *files, "patches", "series"],
+    status = subprocess.run(["git", "-C", str(ROOT), "status", "--porcelain", "--", *files,
+                             "patches", "series"],
                             capture_output=True, text=True, check=False)
     if status.returncode:
         return f"not published: git status: {status.stderr.strip()}"
@@ -146,14 +153,16 @@ def refusal(files: Iterable[str], tree: Path) -> str:
     if not changed:
         changed, where = edited(tree), str(tree)
     more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
-    return f"not published: {where} has changes that are in no commit or patch: {changed[0]}{more}" if changed else ""
+    what = f"not published: {where} has changes that are in no commit or patch"
+    return f"{what}: {changed[0]}{more}" if changed else ""
 
 
 def changes(about: Table) -> str:
     """Return what a table, or a block of one, depends on and is not as it was; "" if nothing is."""
     if not about.get("depends"):
         return "what it depends on was not recorded"
-    found = {name: hash_of(name) for name, value in about["depends"].items() if hash_of(name) != value}
+    found = {name: hash_of(name) for name, value in about["depends"].items()
+             if hash_of(name) != value}
     return ", ".join(f"{name} {'changed' if value else 'is gone'}" for name, value in found.items())
 
 
@@ -177,8 +186,9 @@ def stale(kinds: tuple[str, ...] = ("timed", "modelled", "counted")) -> list[str
             what = f"{group}/{name}, {table['kind']}"
             if table["kind"] == "timed":
                 machine = about["machine"]
-                what += f" on {machine['model name']}, family {machine['cpu family']}, model {machine['model']}"
-                if any(machine.get(key) != value for key, value in cpu().items() if key in SAME_MODEL):
+                what += " on {model name}, family {cpu family}, model {model}".format(**machine)
+                if any(machine.get(key) != value for key, value in cpu().items()
+                       if key in SAME_MODEL):
                     found.append(f"{what}: of series {about['series']}")
                     continue
             if why := changes(about):

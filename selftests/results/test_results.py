@@ -15,7 +15,9 @@ from selftests.results import store
 from selftests.results.machine import SAME_MODEL, cpu, machine
 
 PATCH = "Subject: a patch\n\n{message}\n---\n--- a/file\n+++ b/file\n@@ -1 +1 @@\n-old\n+{line}\n"
-SERIES = "# --- group preparations: before all ---\none.patch\n# --- group toy: a toy ---\ntwo.patch\n"
+SERIES = ("# --- group preparations: before all ---\none.patch\n"
+          "# --- group toy: a toy ---\ntwo.patch\n")
+PUSHED = "pushed\n"
 
 
 @pytest.mark.full
@@ -55,7 +57,8 @@ def fixture_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "programs").mkdir()
     (tmp_path / "programs/a.c").write_text("a")
     for words in (["init", "-q"], ["add", "."],
-                  ["-c", "user.name=user", "-c", "user.email=user@localhost", "commit", "-q", "-m", "all"]):
+                  ["-c", "user.name=user", "-c", "user.email=user@localhost", "commit", "-q", "-m",
+                   "all"]):
         subprocess.run(["git", *words], cwd=tmp_path, check=True)
     return tmp_path
 
@@ -64,7 +67,8 @@ def fixture_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_series_hash(repository: Path) -> None:
     """It is that of the diffs of one group, or of all, in their order; no changelog changes it."""
     def hashes() -> tuple[str, ...]:
-        return tuple(store.series_hash(load_queue(repository), group) for group in ("", "preparations", "toy"))
+        return tuple(store.series_hash(load_queue(repository), group)
+                     for group in ("", "preparations", "toy"))
     first, patch = hashes(), repository / "patches/two.patch"
     assert len(set(first)) == 3
     patch.write_text(PATCH.format(message="Why, in better words.", line="two"))
@@ -79,14 +83,17 @@ def test_series_hash(repository: Path) -> None:
 
 @pytest.mark.static
 @pytest.mark.parametrize("what, said", [
-    ("nothing", ""), ("file", "programs changed"), ("gone", "programs is gone"), ("patch", "patches of toy changed"),
-    ("preparation", ""), ("unrecorded", "what it depends on was not recorded")])
+    ("nothing", ""), ("file", "programs changed"), ("gone", "programs is gone"),
+    ("patch", "patches of toy changed"), ("preparation", ""),
+    ("unrecorded", "what it depends on was not recorded")])
 def test_stale_says_why(repository: Path, what: str, said: str) -> None:
     """A table is stale when a file, or a patch of its group, is not as it was; the line names it.
     """
     depends = {} if what == "unrecorded" else store.depends("toy", ["programs"])
-    store.publish("toy", "model", {"kind": "modelled", "series": "x", "depends": depends, "cells": {"a": 1}}, "page\n")
-    changes = {"file": ("programs/a.c", "b"), "patch": ("patches/two.patch", PATCH.format(message="", line="b")),
+    store.publish("toy", "model", {"kind": "modelled", "series": "x", "depends": depends,
+                                   "cells": {"a": 1}}, "page\n")
+    changes = {"file": ("programs/a.c", "b"),
+               "patch": ("patches/two.patch", PATCH.format(message="", line="b")),
                "preparation": ("patches/one.patch", PATCH.format(message="", line="b"))}
     if what in changes:
         (repository / changes[what][0]).write_text(changes[what][1])
@@ -105,9 +112,10 @@ def test_stale_timed(repository: Path) -> None:
     del repository
     own = {**cpu(), "tsc_khz": 1, "hypervisor": "none"}
     blocks = [{"machine": {**own, **more}, "series": series, "depends": {}, "cells": {}}
-              for series, more in (("x", {}), ("y", {"stepping": "another"}), ("z", {"vendor_id": None}))]
+              for series, more in (("x", {}), ("y", {"stepping": "another"}),
+                                   ("z", {"vendor_id": None}))]
     store.publish("toy", "bench", {"kind": "timed", "blocks": blocks}, "page\n")
-    what = f"toy/bench, timed on {own['model name']}, family {own['cpu family']}, model {own['model']}"
+    what = "toy/bench, timed on {model name}, family {cpu family}, model {model}".format(**own)
     assert store.stale() == [f"stale: {what}, of series x: what it depends on was not recorded",
                              f"{what}: of series y", f"{what}: of series z"]
 
@@ -120,19 +128,21 @@ def test_dirty_is_refused(repository: Path) -> None:
     with pytest.raises(ValueError, match="no kernel tree with the series"):
         store.refusal(["programs"], tree)
     (tree / ".pc").mkdir(parents=True)
-    (tree / "fork.c").write_text("pushed\n")
+    (tree / "fork.c").write_text(PUSHED)
     (tree / ".pc/.cache-footprint").write_text(
-        f"hash x\npatch one.patch\nsum {hashlib.sha256(b'pushed' + bytes([10])).hexdigest()}  fork.c\n")
+        f"hash x\npatch one.patch\nsum {hashlib.sha256(PUSHED.encode()).hexdigest()}  fork.c\n")
     assert store.refusal(["programs"], tree) == ""
     (tree / "fork.c").write_text("edited\n")
-    assert store.refusal(["programs"], tree).endswith("has changes that are in no commit or patch: fork.c")
-    (tree / "fork.c").write_text("pushed\n")
+    why = store.refusal(["programs"], tree)
+    assert why.endswith("has changes that are in no commit or patch: fork.c")
+    (tree / "fork.c").write_text(PUSHED)
     for name in ("programs/new.c", "patches/two.patch", "series"):
         path = repository / name
         old = path.read_text() if path.exists() else None
         path.write_text(f"{old or ''}# changed\n")
         why = store.refusal(["programs"], tree)
-        assert why.startswith("not published: the repository has changes") and "\n" not in why and name in why
+        assert why.startswith("not published: the repository has changes"), why
+        assert "\n" not in why and name in why
         path.unlink() if old is None else path.write_text(old)
     (repository / "another").write_text("of no table")
     assert store.refusal(["programs"], tree) == ""
@@ -142,7 +152,8 @@ def test_dirty_is_refused(repository: Path) -> None:
 def test_machine() -> None:
     """The machine has what makes a CPU model, a frequency that is one, and no name of the host."""
     found = machine()
-    assert {*SAME_MODEL, "model name", "tsc_khz", "hypervisor", "kernel", "caches", "copy flags"} == set(found)
+    assert {*SAME_MODEL, "model name", "tsc_khz", "hypervisor", "kernel", "caches",
+            "copy flags"} == set(found)
     assert 100_000 < int(found["tsc_khz"]) < 10_000_000
     assert (found["hypervisor"] == "none") == ("hypervisor" not in str(found["copy flags"]).split())
 
@@ -150,7 +161,9 @@ def test_machine() -> None:
 @pytest.mark.static
 def test_text_of() -> None:
     """A table has one line a cell, whatever is in it, and is read back as it was."""
-    table = {"kind": "timed", "none": {}, "blocks": [{"cells": {"a": {"b": [1, None]}, "c": [{"d": 2}]}}], "depends": {}}
+    cells = {"a": {"b": [1, None]}, "c": [{"d": 2}]}
+    table = {"kind": "timed", "none": {}, "blocks": [{"cells": cells}], "depends": {}}
     text = store.text_of(table)
     assert json.loads(text) == table
-    assert [line.strip() for line in text.split("\n")][6:8] == ['"a": {"b": [1, null]},', '"c": [{"d": 2}]']
+    lines = [line.strip() for line in text.split("\n")]
+    assert lines[6:8] == ['"a": {"b": [1, null]},', '"c": [{"d": 2}]']

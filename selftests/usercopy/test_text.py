@@ -13,9 +13,11 @@ from selftests.results import store
 from selftests.usercopy import text
 
 pytestmark = pytest.mark.static
-USER = "long _copy_from_user(void *, const void *, long); long f(void *a) { return _copy_from_user(a, a, 8); }\n"
+USER = ("long _copy_from_user(void *, const void *, long);\n"
+        "long f(void *a) { return _copy_from_user(a, a, 8); }\n")
 NO_USER = "int g(int a) { return a + 1; }\n"
-MORE = 'long h(long a) { asm(".pushsection __ex_table,\\"a\\"; .quad 0; .popsection"); return a * a * a; }\n'
+MORE = ('long h(long a) { asm(".pushsection __ex_table,\\"a\\"; .quad 0; .popsection"); '
+        "return a * a * a; }\n")
 
 
 def test_text_table() -> None:
@@ -36,7 +38,8 @@ def objects(where: Path, sources: dict[str, str]) -> None:
     """Compile sources in a directory, to objects of these names."""
     for name, source in sources.items():
         (where / name).parent.mkdir(parents=True, exist_ok=True)
-        subprocess.run(["gcc", "-O2", "-x", "c", "-c", "-o", where / name, "-"], input=source, text=True, check=True)
+        subprocess.run(["gcc", "-O2", "-x", "c", "-c", "-o", where / name, "-"], input=source,
+                       text=True, check=True)
 
 
 def test_text_cost(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ The kernel without the options is built whole, in build/out/text (half an hour o
 an option only the objects that it can change: those that copy from or to user memory, and those
 with the option's own code.
 
-  python -m selftests.usercopy.text count   builds, counts, publishes; BUILD=, KDIR=, CC= and JOBS= as for make
+  python -m selftests.usercopy.text count   builds, counts, publishes; BUILD=, KDIR=, CC=, JOBS=
   python -m selftests.usercopy.text page    only the page, of the table that is there
 
 Exit status: 0 done, 1 a build failed or the result cannot be published, 2 usage, 130 interrupted.
@@ -30,7 +30,8 @@ from selftests.results.store import ROOT, Table
 FILES = ("selftests/usercopy/text.py",)
 CONFIGURATION = "x86_64_defconfig"
 # Each option with the objects of its own
-OPTIONS = {"X86_USERCOPY_VARIANTS": ["arch/x86/lib/copy_user_variants_64.o", "arch/x86/lib/usercopy_variant.o"],
+OPTIONS = {"X86_USERCOPY_VARIANTS": ["arch/x86/lib/copy_user_variants_64.o",
+                                     "arch/x86/lib/usercopy_variant.o"],
            "X86_USERCOPY_CONST": []}
 # Copies are calls, or in place with a site that alternatives are applied to
 COPIES = re.compile(r" U (_copy_from_user|_copy_to_user|rep_movs_alternative)$", re.M)
@@ -47,10 +48,11 @@ class TextError(RuntimeError):
 
 def run(*words: str | Path, where: Path | None = None) -> str:
     """Run a tool in a directory and return what it prints; raises TextError."""
-    done = subprocess.run([str(word) for word in words], cwd=where, stdin=subprocess.DEVNULL, capture_output=True,
-                          text=True, check=False)
+    done = subprocess.run([str(word) for word in words], cwd=where, stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, check=False)
     if done.returncode:
-        raise TextError(f"{Path(str(words[0])).name}: {(done.stderr or done.stdout).strip().splitlines()[-1:]}")
+        last = (done.stderr or done.stdout).strip().splitlines()[-1:]
+        raise TextError(f"{Path(str(words[0])).name}: {last}")
     return done.stdout
 
 
@@ -64,7 +66,8 @@ def build(tree: Path, out: Path, option: str, targets: list[str]) -> None:
     if option:
         run(tree / "scripts/config", "--file", out / ".config", "-e", option)
     run(*make, "olddefconfig")
-    if option and f"CONFIG_{option}=y" not in (out / ".config").read_text(encoding="utf-8").splitlines():
+    taken = (out / ".config").read_text(encoding="utf-8").splitlines()
+    if option and f"CONFIG_{option}=y" not in taken:
         raise TextError(f"Kconfig did not take {option}")
     run(*make, *targets)
 
@@ -73,7 +76,8 @@ def copying(off: Path) -> list[str]:
     """Return the objects of a built kernel that an option can change, sorted."""
     members = run("ar", "t", "vmlinux.a", where=off).split()
     found = {name for name in members
-             if COPIES.search(subprocess.run(["nm", name], cwd=off, capture_output=True, text=True, check=False).stdout)}
+             if COPIES.search(subprocess.run(["nm", name], cwd=off, capture_output=True, text=True,
+                                             check=False).stdout)}
     return sorted({*found, *ALSO})
 
 
@@ -90,7 +94,8 @@ def cost(tree: Path, off: Path, on: Path, objects: list[str], added: list[str]) 
     both = [Path(f"{on}-off.o"), Path(f"{on}-on.o")]
     for where, names, target in ((off, objects, both[0]), (on, [*objects, *added], both[1])):
         run("ld", "-r", "-z", "noexecstack", "-o", target, *names, where=where)
-    grown = {what: [size(sections, both[1]) - size(sections, both[0]), size(sections, off / "vmlinux")]
+    grown = {what: [size(sections, both[1]) - size(sections, both[0]),
+                    size(sections, off / "vmlinux")]
              for what, sections in SECTIONS.items()}
     lines = run(tree / "scripts/bloat-o-meter", "-t", *both).splitlines()
     return {"objects": len(objects) + len(added), **grown, "bloat-o-meter": lines[:2 + FUNCTIONS]}
@@ -106,8 +111,10 @@ def page(table: Table) -> str:
         lines += ["", f"   {option}=y, of {cell['objects']} objects"]
         for what in SECTIONS:
             more, whole = cell[what]
-            lines.append(f"   {what}: {more:+d} bytes, {100 * more / whole:+.3f} % of vmlinux's {whole}")
-        lines += ["   bloat-o-meter -t:", *(f"     {line}".rstrip() for line in cell["bloat-o-meter"])]
+            share = 100 * more / whole
+            lines.append(f"   {what}: {more:+d} bytes, {share:+.3f} % of vmlinux's {whole}")
+        lines.append("   bloat-o-meter -t:")
+        lines += [f"     {line}".rstrip() for line in cell["bloat-o-meter"]]
     return "\n".join(lines) + "\n"
 
 
@@ -121,6 +128,7 @@ def count(tree: Path, build_directory: Path) -> Table:
         raise TextError(f"{DISK_MIB} MiB of disk are needed in {build_directory}, {free} are free")
     os.environ.update(CCACHE_BASEDIR=str(build_directory), CCACHE_NOHASHDIR="1")
     depends, off, cells = store.depends("usercopy", FILES), build_directory / "out/text", {}
+    release = off / "include/config/kernel.release"
     build(tree, off, "", ["vmlinux"])
     objects = copying(off)
     for option, added in OPTIONS.items():
@@ -128,10 +136,12 @@ def count(tree: Path, build_directory: Path) -> Table:
         build(tree, on, option, [*objects, *added])
         cells[option] = cost(tree, off, on, objects, added)
     return {"kind": "counted", "series": store.series_hash(store.queue_of_today()),
-            "configuration": {"name": CONFIGURATION, "hash": store.digest((off / ".config").read_bytes())},
-            "kernel": {"release": (off / "include/config/kernel.release").read_text(encoding="utf-8").strip(),
+            "configuration": {"name": CONFIGURATION,
+                              "hash": store.digest((off / ".config").read_bytes())},
+            "kernel": {"release": release.read_text(encoding="utf-8").strip(),
                        "compiler": run("gcc", "--version").splitlines()[0]},
-            "command": "make text", "date": datetime.date.today().isoformat(), "depends": depends, "cells": cells}
+            "command": "make text", "date": datetime.date.today().isoformat(), "depends": depends,
+            "cells": cells}
 
 
 def main() -> int:
