@@ -170,7 +170,7 @@ class Bench:
         self.keep({"machine": machine(), "compiler": command("gcc", "--version").splitlines()[0],
                    "rounds": rounds,
                    "series": store.series_hash(store.queue_of_today()),
-                   "command": f"make bench ROUNDS={rounds}",
+                   "command": f"make bench GROUP={self.group} ROUNDS={rounds}",
                    "date": datetime.date.today().isoformat(),
                    **{key: more[key] for key in more if key != "modelled"},
                    "depends": depends, "cells": cells,
