@@ -64,7 +64,7 @@ model-tables: ## The published table of GROUP= again, of the whole series and a 
 	+@scripts/model.sh tables
 text: ## What each option of user copies costs of text on an x86_64 defconfig (half an hour); to Documentation/results/usercopy
 	@$(MAKE) GROUP= apply
-	@PYTHONPATH="$(CURDIR)" "$(BUILD)/venv/bin/python" -m selftests.usercopy.text count
+	@PYTHONPATH="$(CURDIR)" "$(BUILD)/venv/bin/python" -m selftests.usercopy.text
 model-compare: ## Two results of it side by side: A= B=
 	@scripts/model.sh compare
 identity: apply ## With every option off, the gated patches change no instruction

@@ -14,7 +14,7 @@ if grep -rqs 'pytest\.mark\.bench' --include='*.py' "$ROOT/$where"; then
 	"$ROOT/scripts/pytest.sh" bench -m bench "$where" || code=$?
 fi
 if [ -z "${GROUP:-}" ] || [ -f "$ROOT/$where/bench.py" ]; then
-	PYTHONPATH=$ROOT PYTHONDONTWRITEBYTECODE=1 "$VENV/bin/python" -m selftests.bench run ${GROUP:+"$GROUP"} --tree "$TREE" \
+	PYTHONPATH=$ROOT PYTHONDONTWRITEBYTECODE=1 "$VENV/bin/python" -m selftests.bench ${GROUP:+"$GROUP"} --tree "$TREE" \
 		${ROUNDS:+--rounds "$ROUNDS"} || code=$?
 fi
 exit "$code"

@@ -10,7 +10,6 @@ import statistics
 import subprocess
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -111,73 +110,45 @@ def machine_words(block: dict[str, Any]) -> str:
     return f"{model_words(of)} ({of['caches']}; {of['copy flags']}), {block['compiler']}"
 
 
-@dataclass(frozen=True)
-class Bench:
-    """The timed table of a group.
+def page_of(table: Table, part: Callable[[dict[str, Any]], str]) -> str:
+    """Return the page of a timed table, its CPU models one after another.
 
-    group: its name; run: measures with a tree, so many rounds, and returns what a block has:
-    "measures" by name, and more of its own; page: from a block, with its measures, its part of the
-    page; programs: what the table depends on beside bench.py, below selftests/GROUP.
+    part: from a block, with its measures, what its part of the page has below the machine's facts.
     """
-
-    group: str
-    run: Callable[[Path, int], dict[str, Any]]
-    page: Callable[[dict[str, Any]], str]
-    programs: tuple[str, ...]
-
-    def files(self) -> list[str]:
-        """Return the files that the table depends on, from the repository."""
-        return [f"selftests/{self.group}/{name}" for name in ("bench.py", *self.programs)]
-
-    def part_of(self, block: dict[str, Any]) -> str:
-        """Return the part of the page that is about one CPU model."""
-        of, measures = block["machine"], measures_of(block)
+    parts = []
+    for block in table["blocks"]:
         missing = sum(None in values for copies in block["cells"].values()
                       for values in copies.values())
         more = [f"Quartiles of {missing} medians were not recorded."] if missing else []
-        return "\n".join([
-            f".. rubric:: {model_words(of)}",
-            "", told(of), f"Series {block['series']}.", *more, "",
-            self.page({**block, "measures": measures})])
-
-    def page_of(self, table: Table) -> str:
-        """Return the whole page of a table: its CPU models one after another."""
-        return "\n".join([
-            ".. SPDX-License-Identifier: GPL-2.0",
-            f".. Made by selftests/{self.group}/bench.py from bench.json: do not edit.", "",
-            *map(self.part_of, table["blocks"])])
-
-    def keep(self, block: dict[str, Any]) -> None:
-        """Publish a block: in place of that of the same CPU model, or after those of others. Raises
-        OSError, ValueError."""
-        there = store.file_of(self.group, "bench").exists()
-        blocks = store.read(self.group, "bench")["blocks"] if there else []
-        others = [other for other in blocks if not same_model(other["machine"], block["machine"])]
-        table = {"kind": "timed", "unit": UNIT, "blocks": [*others, block]}
-        store.publish(self.group, "bench", table, self.page_of(table))
-
-    def measure(self, tree: Path, rounds: int) -> None:
-        """Measure, and publish the result. tree: with the series pushed. Raises OSError,
-        BenchError, and ValueError for a tree or a repository of which no result is published."""
-        files = self.files()
-        if why := store.refusal(files, tree):
-            raise ValueError(why)
-        depends = store.depends(self.group, files)
-        more = self.run(tree, rounds)
-        if store.depends(self.group, files) != depends:
-            raise ValueError(store.CHANGED_MEANWHILE)
-        cells = cells_of(more.pop("measures"))
-        self.keep({"machine": machine(), "compiler": command("gcc", "--version").splitlines()[0],
-                   "rounds": rounds,
-                   "series": store.series_hash(store.queue_of_today()),
-                   "command": f"make bench GROUP={self.group} ROUNDS={rounds}",
-                   "date": datetime.date.today().isoformat(),
-                   **{key: more[key] for key in more if key != "modelled"},
-                   "depends": depends, "cells": cells,
-                   **({"modelled": more["modelled"]} if "modelled" in more else {})})
+        parts += [f".. rubric:: {model_words(block['machine'])}", "", told(block["machine"]),
+                  f"Series {block['series']}.", *more, "",
+                  part({**block, "measures": measures_of(block)})]
+    return "\n".join(parts)
 
 
-def groups() -> dict[str, Bench]:
-    """Return the timed tables of all groups that have one, by the group's name."""
-    names = sorted(path.parent.name for path in HERE.parent.glob("*/bench.py"))
-    return {name: importlib.import_module(f"selftests.{name}.bench").BENCH for name in names}
+def keep(group: str, block: dict[str, Any]) -> None:
+    """Publish a block of a group's table, in place of that of the same CPU model, or after those of
+    others. Raises OSError and ValueError."""
+    there = store.file_of(group, "bench").exists()
+    blocks = store.read(group, "bench")["blocks"] if there else []
+    others = [other for other in blocks if not same_model(other["machine"], block["machine"])]
+    store.publish(group, "bench", {"kind": "timed", "unit": UNIT, "blocks": [*others, block]})
+
+
+def measure(group: str, tree: Path, rounds: int) -> None:
+    """Run selftests/GROUP/bench.py and publish what it measures.
+
+    tree: with the series pushed; rounds: how often each copy has its turn. Raises OSError,
+    BenchError, and ValueError for a tree or a repository of which no result is published.
+    """
+    program = importlib.import_module(f"selftests.{group}.bench")
+    files = [f"selftests/{group}/{name}" for name in ("bench.py", *program.PROGRAMS)]
+    depends = store.ready(group, files, tree)
+    more = program.run(tree, rounds)
+    store.unchanged(group, depends)
+    keep(group, {
+        "machine": machine(), "compiler": command("gcc", "--version").splitlines()[0],
+        "rounds": rounds, "series": store.series_hash(store.queue_of_today()),
+        "command": f"make bench GROUP={group} ROUNDS={rounds}",
+        "date": datetime.date.today().isoformat(), "depends": depends,
+        **{key: cells_of(value) if key == "cells" else value for key, value in more.items()}})

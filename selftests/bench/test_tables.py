@@ -1,51 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The published tables of what is timed are made of the kept results, a block for each CPU model.
-"""
+"""A table of what is timed has a block for each CPU model."""
 from __future__ import annotations
 
-import copy
 from pathlib import Path
 
 import pytest
 
-from selftests.bench.measure import Bench, cells_of, groups, measures_of
+from selftests.bench.measure import cells_of, keep, measures_of, page_of
 from selftests.results import store
 from selftests.results.machine import cpu, same_model, told
 
 pytestmark = pytest.mark.static
-GROUPS = pytest.mark.parametrize("of", groups().values(), ids=lambda of: of.group)
 MACHINE = {**cpu(), "tsc_khz": 2000000, "hypervisor": "none", "kernel": "7.3.4",
            "caches": "L1 data 32K"}
 
 
-@GROUPS
-def test_tables(of: Bench) -> None:
-    """They are what the program makes of it today."""
-    page = store.file_of(of.group, "bench").with_suffix(".rst").read_text(encoding="utf-8")
-    table = store.read(of.group, "bench")
-    assert page == of.page_of(table), f"python -m selftests.bench page {of.group}"
-
-
-@GROUPS
-def test_tables_can_fail(of: Bench) -> None:
-    """One changed median changes them, in each measure."""
-    table = store.read(of.group, "bench")
-    whole = of.page_of(table)
-    cells = table["blocks"][0]["cells"]
-    for measure in {cell.partition("/")[0]: cell for cell in cells}.values():
-        other = copy.deepcopy(table)
-        copies = other["blocks"][0]["cells"][measure]
-        for values in copies.values():
-            values[0] += 1
-        assert of.page_of(other) != whole, measure
-
-
-@pytest.fixture(name="bench")
-def fixture_bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
-    """A table of one figure, in a directory of its own."""
-    monkeypatch.setattr(store, "PUBLISHED", tmp_path)
-    return Bench("toy", lambda _tree, _rounds: {},
-                 lambda block: f"median {block['measures']['hot']['8']['a']['median']}\n", ())
+def part(of: dict) -> str:
+    """Return what the page of the tests' table has of a block."""
+    return f"median {of['measures']['hot']['8']['a']['median']}\n"
 
 
 def block(median: float, **machine: object) -> dict:
@@ -54,15 +26,17 @@ def block(median: float, **machine: object) -> dict:
             "cells": {"hot/8": {"a": [median, median - 1, median + 1]}}}
 
 
-def test_blocks_of_models(bench: Bench) -> None:
+def test_blocks_of_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run replaces the block of its own CPU model and leaves each other as it is."""
+    monkeypatch.setattr(store, "PUBLISHED", tmp_path)
+    monkeypatch.setattr(store, "page_of", lambda _group, _name, table: page_of(table, part))
     others = [block(1, model="0"), block(2, vendor_id="another"), block(3, tsc_khz=2100000),
               block(4, hypervisor="KVMKVMKVM"), block(5, stepping=None)]
     for each in others:
-        bench.keep(each)
-    bench.keep(block(6))
+        keep("toy", each)
+    keep("toy", block(6))
     last = block(7, tsc_khz=2000100, kernel="7.4.0")
-    bench.keep(last)
+    keep("toy", last)
     assert store.read("toy", "bench")["blocks"] == [*others, last]
     page = store.file_of("toy", "bench").with_suffix(".rst").read_text(encoding="utf-8")
     medians = [line for line in page.split("\n") if line.startswith("median")]
@@ -70,14 +44,14 @@ def test_blocks_of_models(bench: Bench) -> None:
     assert page.count(".. rubric:: ") == 6
 
 
-def test_missing_is_said(bench: Bench) -> None:
+def test_missing_is_said() -> None:
     """What was not recorded, of the machine or of the quartiles, is said to be missing."""
     old = block(1, tsc_khz=None, stepping=None)
     old["cells"]["hot/8"]["a"][1:] = [None, None]
-    page = bench.page_of({"blocks": [old]})
+    page = page_of({"blocks": [old]}, part)
     assert "Not recorded: stepping, time-stamp counter (kHz)." in page
     assert "Quartiles of 1 medians were not recorded." in page
-    assert "ot recorded" not in bench.page_of({"blocks": [block(1)]})
+    assert "ot recorded" not in page_of({"blocks": [block(1)]}, part)
 
 
 def test_same_model_needs_all() -> None:

@@ -15,11 +15,15 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from selftests.bench.measure import HERE as BENCHES, Bench, BenchError, command, machine_words, samples
+from selftests.bench.measure import HERE as BENCHES
+from selftests.bench.measure import BenchError, command, machine_words, page_of, samples
 from selftests.colouring import layouts
 from selftests.colouring.layouts import SLABS, Cache, Workload
+from selftests.results.store import Table
 
 HERE = Path(__file__).resolve().parent
+# What the table depends on beside this file
+PROGRAMS = ("tasks.c", "layouts.py")
 MEASURES = ("frames", "stacks", "slab4288", "slab5952", "old8", "old16", "lock")
 CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 LEAST = 0.97
@@ -82,7 +86,7 @@ def build(program: Path) -> None:
 
 
 def run(tree: Path, rounds: int) -> dict[str, Any]:
-    """Measure; return the block's measures."""
+    """Measure; return what is the block's own."""
     del tree
     load = os.getloadavg()[0]
     l1, l2 = geometry()
@@ -98,8 +102,8 @@ def run(tree: Path, rounds: int) -> dict[str, Any]:
             timed[measure] = samples(program, Path(directory) / measure, rounds, ("cell", "layout"))
             if measure in MODELLED:
                 model |= modelled(measure, work, l1, l2)
-    return {"load": load, "threads": min(4, len(os.sched_getaffinity(0))), "page colours chosen": chosen,
-            "L1D": l1._asdict(), "L2": l2._asdict(), "measures": timed, "modelled": model}
+    return {"load": load, "threads": min(4, len(os.sched_getaffinity(0))),
+            "page colours chosen": chosen, "L1D": l1._asdict(), "L2": l2._asdict(), "cells": timed, "modelled": model}
 
 
 def base(name: str) -> str:
@@ -285,7 +289,7 @@ ABOUT_MODEL = """What misses, in a model: LRU, no prefetchers, the sets and ways
 measured that 96.9 % of the walk's accesses missed, coloured 17.9. ?: the frames are not known."""
 
 
-def page(result: dict[str, Any]) -> str:
+def part(result: dict[str, Any]) -> str:
     """Return the part of the page that is made of a block."""
     l1, l2 = (Cache(**result[level]) for level in ("L1D", "L2"))
     return "\n".join([
@@ -302,4 +306,6 @@ def page(result: dict[str, Any]) -> str:
         *(text for measure in MODELLED for text in modelled_tables(result, measure))])
 
 
-BENCH = Bench("colouring", run, page, ("tasks.c", "layouts.py"))
+def page(table: Table) -> str:
+    """Return the page of the table, without its head."""
+    return page_of(table, part)

@@ -215,4 +215,4 @@ def page(table: Table) -> str:
         literal(wrapped(tables.LIMITS))])
 
 
-PUBLISHED = Published("colouring", cells(), kept, page, ("KSTACK_COLOUR", "TASK_STRUCT_COLOUR"))
+PUBLISHED = Published("colouring", cells(), kept, ("KSTACK_COLOUR", "TASK_STRUCT_COLOUR"))

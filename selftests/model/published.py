@@ -8,8 +8,6 @@
       boots for all runs, two at a time (options of model run; --only PATTERN: some of them), but
       for those that were counted before with the same files and kernel; when all are there, makes
       Documentation/results/GROUP/model.json and its page
-  python -m selftests.model.published page GROUP
-      makes the page of the table that is there
 
 Exit status: 0 done, 1 a boot failed or the result cannot be published, 2 usage, 130 interrupted.
 """
@@ -46,15 +44,13 @@ class Published:
     """The table of a group.
 
     group: its name; runs: the options of model run by the run's name; kept: from a run's name and
-    result what the page needs of each label; page: from the table its page, without the head;
-    options: of the kernel, without CONFIG_; fragments: of its configuration, in configs/; kernel:
-    its name in build/out.
+    result what the page needs of each label; options: of the kernel, without CONFIG_; fragments: of
+    its configuration, in configs/; kernel: its name in build/out.
     """
 
     group: str
     runs: dict[str, list[str]]
     kept: Callable[[str, Result], dict[str, Any]]
-    page: Callable[[Table], str]
     options: tuple[str, ...]
     fragments: tuple[str, ...] = ("vm", "all-on")
     kernel: str = "vm"
@@ -67,12 +63,6 @@ class Published:
         return [f"selftests/{self.group}/model.py", *sorted(guest),
                 *(f"{engine}/{name}" for name in ENGINE),
                 *(f"configs/{name}.config" for name in self.fragments)]
-
-    def page_of(self, table: Table) -> str:
-        """Return the whole page of a table."""
-        return (".. SPDX-License-Identifier: GPL-2.0\n"
-                f".. Made by selftests/{self.group}/model.py from model.json: do not edit.\n\n"
-                f"{self.page(table)}")
 
     def table_of(self, results: dict[str, Result], files: dict[str, str]) -> Table:
         """Return the table of all runs' results. files: the hashes of what it depends on.
@@ -118,8 +108,11 @@ class Published:
         for pattern in only:
             if not fnmatch.filter(self.runs, pattern):
                 raise ValueError(f"no boot {pattern}; there are {' '.join(self.runs)}")
-        self.check(kernel)
-        files = store.depends(self.group, self.files())
+        lines = (kernel / ".config").read_text(encoding="utf-8").splitlines()
+        for option in self.options:
+            if f"CONFIG_{option}=y" not in lines:
+                raise ValueError(f"{kernel} has no CONFIG_{option}")
+        files = store.ready(self.group, self.files(), (kernel / "source").resolve())
         base = store.digest((kernel / "arch/x86/boot/bzImage").read_bytes())
         wanted = [name for name in self.runs
                   if not only or any(fnmatch.fnmatchcase(name, pattern) for pattern in only)]
@@ -159,23 +152,9 @@ class Published:
             print(f"{self.group}: the table is made when all are counted; {len(missing)} are not: "
                   f"{' '.join(missing)}")
             return 0
-        self.check(kernel)
-        if store.depends(self.group, self.files()) != files:
-            raise ValueError(store.CHANGED_MEANWHILE)
-        table = self.table_of(results, files)
-        store.publish(self.group, "model", table, self.page_of(table))
+        store.unchanged(self.group, files)
+        store.publish(self.group, "model", self.table_of(results, files))
         return 0
-
-    def check(self, kernel: Path) -> None:
-        """Raise ValueError for a kernel that has not the table's options, or a result that cannot
-        be published."""
-        lines = (kernel / ".config").read_text(encoding="utf-8").splitlines()
-        for option in self.options:
-            if f"CONFIG_{option}=y" not in lines:
-                raise ValueError(f"{kernel} has no CONFIG_{option}")
-        tree = (kernel / "source").resolve()
-        if why := store.refusal(self.files(), tree):
-            raise ValueError(why)
 
 
 def model(arguments: list[str]) -> subprocess.CompletedProcess[str]:
@@ -231,7 +210,7 @@ def wrapped(text: str, width: int = 100) -> str:
 def main() -> int:
     """Do what the command line says; return the exit status."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
-    parser.add_argument("what", choices=("kernel", "count", "page"))
+    parser.add_argument("what", choices=("kernel", "count"))
     parser.add_argument("group")
     parser.add_argument("--results", type=Path, default=Path("build/results/model"))
     parser.add_argument("--kernel", type=Path, help="O= directory, for count")
@@ -245,11 +224,8 @@ def main() -> int:
         of = known[args.group]
         if args.what == "kernel":
             print(of.kernel, *of.fragments)
-        elif args.what == "count":
-            return of.count(args.results.resolve(), args.kernel.resolve(), options, args.only)
         else:
-            table = store.read(args.group, "model")
-            store.publish(args.group, "model", table, of.page_of(table))
+            return of.count(args.results.resolve(), args.kernel.resolve(), options, args.only)
     except (OSError, ValueError) as error:
         print(f"model: {error}", file=sys.stderr)
         return 1

@@ -153,11 +153,10 @@ def differences(left: dict[str, Any], right: dict[str, Any]) -> list[str]:
     return found
 
 
-def _row(what: str, values: list[float | None]) -> list[str]:
-    """Return a row of A, B and B/A; None is what a shortened result left out."""
+def _row(what: str, values: list[float]) -> list[str]:
+    """Return a row of A, B and B/A."""
     left, right = values
-    ratio = f"{right / left:.3f}" if left and right is not None else "-"
-    return [what, *("?" if value is None else number(value) for value in values), ratio]
+    return [what, number(left), number(right), f"{right / left:.3f}" if left else "-"]
 
 
 def side_by_side(left: dict[str, Any], right: dict[str, Any],
@@ -206,7 +205,6 @@ def functions_side_by_side(labels: tuple[dict[str, Any], dict[str, Any]],
     rows = [[f"Top functions by {HEADS[level]} miss, {per}", "A", "B", "B/A"]]
     for name in top:
         rows.append(_row(name, [
-            misses(functions[name], level) / unit if name in functions
-            else None if "functions_cut" in label else 0
-            for functions, label, unit in zip(found, labels, units)]))
+            misses(functions[name], level) / unit if name in functions else 0
+            for functions, unit in zip(found, units)]))
     return columns(rows)

@@ -262,18 +262,6 @@ def test_side_by_side_all(tmp_path: Path) -> None:
     assert "l2:before" not in done.stdout
 
 
-def test_cut_is_not_zero(tmp_path: Path) -> None:
-    """A function that a shortened result left out has no count, not none."""
-    whole, cut = a_result("ring", 40), a_result("ring", 10)
-    cut["labels"]["ring"].update(functions=[], functions_cut=0)
-    cut["words"] = {"tasks": "8"}
-    for name, result in (("whole", whole), ("cut", cut)):
-        (tmp_path / f"{name}.json").write_text(json.dumps(result))
-    done = model(["compare", "whole", "cut", "--results", str(tmp_path)])
-    assert ["copy", "4", "?", "-"] in [line.split() for line in done.stdout.split("\n")]
-    assert "words tasks: None, 8" in done.stdout
-
-
 def test_tables() -> None:
     """One result's tables, with numbers that can be checked by hand."""
     result = a_result("ring", 40)

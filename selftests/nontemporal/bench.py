@@ -10,9 +10,13 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from selftests.bench.measure import HERE as BENCHES, Bench, assemble, command, machine_words, samples
+from selftests.bench.measure import HERE as BENCHES
+from selftests.bench.measure import assemble, command, machine_words, page_of, samples
+from selftests.results.store import Table
 
 HERE = Path(__file__).resolve().parent
+# What the table depends on beside this file
+PROGRAMS = ("stream.c", "copy_prefetch.S")
 MEASURES = ("rate", "victim", "victim4", "again", "readback")
 COPIES = ("fsrm", "movsq", "unrolled", "nontemporal", "prefetch", "glibc")
 
@@ -28,10 +32,10 @@ def build(tree: Path, directory: Path) -> Path:
 
 
 def run(tree: Path, rounds: int) -> dict[str, Any]:
-    """Measure; return the block's measures."""
+    """Measure; return what is the block's own."""
     with tempfile.TemporaryDirectory() as directory:
         program = build(tree, Path(directory))
-        return {"measures": {measure: samples(program, measure, rounds) for measure in MEASURES}}
+        return {"cells": {measure: samples(program, measure, rounds) for measure in MEASURES}}
 
 
 def size_of(text: str) -> str:
@@ -82,7 +86,7 @@ def table(result: dict[str, Any], measure: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def page(result: dict[str, Any]) -> str:
+def part(result: dict[str, Any]) -> str:
     """Return the part of the page that is made of a block."""
     return "\n".join([
         f"Timed in user space: {machine_words(result)}; medians of "
@@ -94,4 +98,6 @@ def page(result: dict[str, Any]) -> str:
         *(table(result, measure) for measure in MEASURES)])
 
 
-BENCH = Bench("nontemporal", run, page, ("stream.c", "copy_prefetch.S"))
+def page(table: Table) -> str:
+    """Return the page of the table, without its head."""
+    return page_of(table, part)

@@ -97,4 +97,4 @@ def page(table: Table) -> str:
                       literal(wrapped(tables.LIMITS))])
 
 
-PUBLISHED = Published("nontemporal", cells(), kept, page, ("NONTEMPORAL_WRITE",))
+PUBLISHED = Published("nontemporal", cells(), kept, ("NONTEMPORAL_WRITE",))

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import importlib
 import json
 import subprocess
 from collections.abc import Iterable, Iterator
@@ -25,7 +26,6 @@ PUBLISHED = ROOT / "Documentation/results"
 # Keys whose value has a line for each of its entries
 OPENED = {"blocks", "cells", "depends", "modelled", "runs"}
 PATCHES = "patches of "
-CHANGED_MEANWHILE = "not published: files that the table depends on were changed meanwhile"
 
 Table = dict[str, Any]
 
@@ -67,9 +67,16 @@ def read(group: str, name: str) -> Table:
     return table
 
 
-def publish(group: str, name: str, table: Table, page: str) -> None:
+def page_of(group: str, name: str, table: Table) -> str:
+    """Return the page of a group's table, as page() of selftests/GROUP/NAME.py makes it."""
+    return (".. SPDX-License-Identifier: GPL-2.0\n"
+            f".. Made by selftests/{group}/{name}.py from {name}.json: do not edit.\n\n"
+            + importlib.import_module(f"selftests.{group}.{name}").page(table))
+
+
+def publish(group: str, name: str, table: Table) -> None:
     """Write a group's table and the page made of it; raises OSError."""
-    path = file_of(group, name)
+    path, page = file_of(group, name), page_of(group, name, table)
     write_whole(path, text_of(table) + "\n")
     write_whole(path.with_suffix(".rst"), page)
 
@@ -155,6 +162,19 @@ def refusal(files: Iterable[str], tree: Path) -> str:
     more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
     what = f"not published: {where} has changes that are in no commit or patch"
     return f"{what}: {changed[0]}{more}" if changed else ""
+
+
+def ready(group: str, files: Iterable[str], tree: Path) -> dict[str, str]:
+    """Return depends() of a table that is about to be made; raises ValueError when none can be."""
+    if why := refusal(files, tree):
+        raise ValueError(why)
+    return depends(group, files)
+
+
+def unchanged(group: str, before: dict[str, str]) -> None:
+    """Raise ValueError when files that a table depends on were changed while it was made."""
+    if depends(group, [name for name in before if not name.startswith(PATCHES)]) != before:
+        raise ValueError("not published: files that the table depends on were changed meanwhile")
 
 
 def changes(about: Table) -> str:

@@ -3,10 +3,13 @@
 in no commit."""
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 import subprocess
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,6 +21,9 @@ PATCH = "Subject: a patch\n\n{message}\n---\n--- a/file\n+++ b/file\n@@ -1 +1 @@
 SERIES = ("# --- group preparations: before all ---\none.patch\n"
           "# --- group toy: a toy ---\ntwo.patch\n")
 PUSHED = "pushed\n"
+Place = tuple[str, ...]
+TABLES = pytest.mark.parametrize(("group", "name"), [(group, name) for group, name,
+                                                     _ in store.tables()])
 
 
 @pytest.mark.full
@@ -39,8 +45,57 @@ def test_tables_whole() -> None:
         for about in table.get("blocks", [table]):
             assert {"series", "command", "date", "depends", "cells"} <= set(about), path
             assert about["cells"], path
-    pages = {path.with_suffix("") for path in store.PUBLISHED.glob("*/*.rst")}
-    assert pages == {store.file_of(group, name).with_suffix("") for group, name, _ in found}
+    pages = {(path.parent.name, path.stem) for path in store.PUBLISHED.glob("*/*.rst")}
+    assert pages == {(group, name) for group, name, _ in found}
+
+
+@pytest.mark.static
+@TABLES
+def test_pages(group: str, name: str) -> None:
+    """The page is what the program makes of the table today."""
+    page = store.file_of(group, name).with_suffix(".rst").read_text(encoding="utf-8")
+    assert page == store.page_of(group, name, store.read(group,
+                                                         name)), "python -m selftests.results pages"
+
+
+def leaves(value: Any, path: Place = ()) -> dict[Place, list[Callable[[], None]]]:
+    """Return what changes the numbers below a value, by their place; the entries of a list share a
+    place."""
+    found: dict[Place, list[Callable[[], None]]] = {}
+    entries = value.items() if isinstance(value, dict) else enumerate(
+        value if isinstance(value, list) else [])
+    for key, entry in entries:
+        place = (*path, str(key) if isinstance(value, dict) else "[]")
+        if isinstance(entry, (int, float)):
+            found.setdefault(place, []).append(
+                lambda key=key, entry=entry: value.__setitem__(key, entry * 7 + 1000))
+        for inner, changes in leaves(entry, place).items():
+            found.setdefault(inner, []).extend(changes)
+    return found
+
+
+@pytest.mark.static
+@TABLES
+def test_pages_can_fail(group: str, name: str) -> None:
+    """Changed numbers change the page: those of a run, an option or a measure; and, but for the
+    quartiles of what is timed, all those of one name."""
+    table = store.read(group, name)
+    of = table["blocks"][0] if "blocks" in table else table
+    whole, kept = store.page_of(group, name, table), of["cells"]
+
+    def changes(names: Iterable[str], place: Place | None = None) -> bool:
+        cells = {name: copy.deepcopy(kept[name]) for name in names}
+        for cell in cells.values():
+            for at, found in leaves(cell).items():
+                for change in found if place in (None, at) else []:
+                    change()
+        of["cells"] = {**kept, **cells}
+        return store.page_of(group, name, table) != whole
+
+    for start in {cell.partition("/")[0] for cell in kept}:
+        assert changes(cell for cell in kept if cell.partition("/")[0] == start), start
+    for place in {place for cell in kept.values() for place in leaves(cell)}:
+        assert table["kind"] == "timed" or changes(kept, place), place
 
 
 @pytest.fixture(name="repository")
@@ -49,6 +104,7 @@ def fixture_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     own."""
     monkeypatch.setattr(store, "ROOT", tmp_path)
     monkeypatch.setattr(store, "PUBLISHED", tmp_path / "Documentation/results")
+    monkeypatch.setattr(store, "page_of", lambda *_: "page\n")
     monkeypatch.setattr(store, "queue_of_today", lambda: load_queue(tmp_path))
     (tmp_path / "patches").mkdir()
     (tmp_path / "series").write_text(SERIES)
@@ -91,7 +147,7 @@ def test_stale_says_why(repository: Path, what: str, said: str) -> None:
     """
     depends = {} if what == "unrecorded" else store.depends("toy", ["programs"])
     store.publish("toy", "model", {"kind": "modelled", "series": "x", "depends": depends,
-                                   "cells": {"a": 1}}, "page\n")
+                                   "cells": {"a": 1}})
     changes = {"file": ("programs/a.c", "b"),
                "patch": ("patches/two.patch", PATCH.format(message="", line="b")),
                "preparation": ("patches/one.patch", PATCH.format(message="", line="b"))}
@@ -114,7 +170,7 @@ def test_stale_timed(repository: Path) -> None:
     blocks = [{"machine": {**own, **more}, "series": series, "depends": {}, "cells": {}}
               for series, more in (("x", {}), ("y", {"stepping": "another"}),
                                    ("z", {"vendor_id": None}))]
-    store.publish("toy", "bench", {"kind": "timed", "blocks": blocks}, "page\n")
+    store.publish("toy", "bench", {"kind": "timed", "blocks": blocks})
     what = "toy/bench, timed on {model name}, family {cpu family}, model {model}".format(**own)
     assert store.stale() == [f"stale: {what}, of series x: what it depends on was not recorded",
                              f"{what}: of series y", f"{what}: of series z"]

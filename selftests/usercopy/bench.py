@@ -12,9 +12,12 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from selftests.bench.measure import Bench, assemble, command, machine_words, samples
+from selftests.bench.measure import assemble, command, machine_words, page_of, samples
+from selftests.results.store import Table
 
 HERE = Path(__file__).resolve().parent
+# What the table depends on beside this file
+PROGRAMS = ("copies.c",)
 MEASURES = ("hot", "misaligned", "aliased", "cold", "random64", "random512")
 COPIES = ("none", "fsrm", "erms", "movsq", "unrolled", "string", "const")
 # Cycles of the time-stamp counter that STAC and CLAC are taken to need together: stated, not measured
@@ -37,10 +40,10 @@ def build(tree: Path, directory: Path) -> Path:
 
 
 def run(tree: Path, rounds: int) -> dict[str, Any]:
-    """Measure; return the block's measures."""
+    """Measure; return what is the block's own."""
     with tempfile.TemporaryDirectory() as directory:
         program = build(tree, Path(directory))
-        return {"measures": {measure: samples(program, measure, rounds) for measure in MEASURES}}
+        return {"cells": {measure: samples(program, measure, rounds) for measure in MEASURES}}
 
 
 def ratio(copies: Sample, slow: str, fast: str) -> tuple[float, float]:
@@ -92,7 +95,7 @@ def verdict(result: dict[str, Any], slow: str, fast: str, least: float, sizes: t
     return f"* {fast} at least {least:g} times faster than {slow}, {low} to {high} bytes, hot: {'; '.join(words)}."
 
 
-def page(result: dict[str, Any]) -> str:
+def part(result: dict[str, Any]) -> str:
     """Return the part of the page that is made of a block."""
     return "\n".join([
         f"Timed in user space: {machine_words(result)}; medians of {result['rounds']} rounds in which the copies take turns; "
@@ -108,4 +111,6 @@ def page(result: dict[str, Any]) -> str:
         *(table(result, measure) for measure in MEASURES)])
 
 
-BENCH = Bench("usercopy", run, page, ("copies.c",))
+def page(table: Table) -> str:
+    """Return the page of the table, without its head."""
+    return page_of(table, part)

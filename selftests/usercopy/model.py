@@ -73,5 +73,5 @@ def page(table: Table) -> str:
                    f"{tables.columns(rows)}\n\n" + wrapped(saved))
 
 
-PUBLISHED = Published("usercopy", cells(), kept, page, ("X86_USERCOPY_VARIANTS", "X86_USERCOPY_CONST", "DRM_VGEM"),
+PUBLISHED = Published("usercopy", cells(), kept, ("X86_USERCOPY_VARIANTS", "X86_USERCOPY_CONST", "DRM_VGEM"),
                       ("vm", "all-on", "vgem"), "vgem")

@@ -7,10 +7,9 @@ The kernel without the options is built whole, in build/out/text (half an hour o
 an option only the objects that it can change: those that copy from or to user memory, and those
 with the option's own code.
 
-  python -m selftests.usercopy.text count   builds, counts, publishes; BUILD=, KDIR=, CC=, JOBS=
-  python -m selftests.usercopy.text page    only the page, of the table that is there
+`make text` runs it; BUILD=, KDIR=, CC= and JOBS= as for make.
 
-Exit status: 0 done, 1 a build failed or the result cannot be published, 2 usage, 130 interrupted.
+Exit status: 0 done, 1 a build failed or the result cannot be published, 130 interrupted.
 """
 from __future__ import annotations
 
@@ -102,9 +101,8 @@ def cost(tree: Path, off: Path, on: Path, objects: list[str], added: list[str]) 
 
 
 def page(table: Table) -> str:
-    """Return the page of the table."""
-    lines = [".. SPDX-License-Identifier: GPL-2.0",
-             ".. Made by selftests/usercopy/text.py from text.json: do not edit.", "", "::", "",
+    """Return the page of the table, without its head."""
+    lines = ["::", "",
              f"   {table['command']}: x86_64 defconfig, Linux {table['kernel']['release']}, "
              f"{table['kernel']['compiler']}; counted"]
     for option, cell in table["cells"].items():
@@ -121,13 +119,12 @@ def page(table: Table) -> str:
 def count(tree: Path, build_directory: Path) -> Table:
     """Build and count; return the table. Raises OSError, TextError, and ValueError for what cannot
     be published."""
-    if why := store.refusal(FILES, tree):
-        raise ValueError(why)
+    depends = store.ready("usercopy", FILES, tree)
     free = shutil.disk_usage(build_directory).free >> 20
     if free < DISK_MIB:
         raise TextError(f"{DISK_MIB} MiB of disk are needed in {build_directory}, {free} are free")
     os.environ.update(CCACHE_BASEDIR=str(build_directory), CCACHE_NOHASHDIR="1")
-    depends, off, cells = store.depends("usercopy", FILES), build_directory / "out/text", {}
+    off, cells = build_directory / "out/text", {}
     release = off / "include/config/kernel.release"
     build(tree, off, "", ["vmlinux"])
     objects = copying(off)
@@ -135,6 +132,7 @@ def count(tree: Path, build_directory: Path) -> Table:
         on = build_directory / f"out/text-{option.lower()}"
         build(tree, on, option, [*objects, *added])
         cells[option] = cost(tree, off, on, objects, added)
+    store.unchanged("usercopy", depends)
     return {"kind": "counted", "series": store.series_hash(store.queue_of_today()),
             "configuration": {"name": CONFIGURATION,
                               "hash": store.digest((off / ".config").read_bytes())},
@@ -145,31 +143,23 @@ def count(tree: Path, build_directory: Path) -> Table:
 
 
 def main() -> int:
-    """Do what the command line says; return the exit status."""
-    if sys.argv[1:] not in (["count"], ["page"]):
-        print("usage: python -m selftests.usercopy.text count|page", file=sys.stderr)
-        return 2
+    """Count and publish; return the exit status."""
     directory = Path(os.environ.get("BUILD") or ROOT / "build").resolve()
     tree = Path(os.environ.get("KDIR") or directory / "linux").resolve()
     try:
-        if sys.argv[1] == "page":
-            table = store.read("usercopy", "text")
-        else:
-            directory.mkdir(parents=True, exist_ok=True)
-            with (directory / ".lock-text").open("w", encoding="utf-8") as lock:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                table = count(tree, directory)
-        store.publish("usercopy", "text", table, page(table))
+        with (directory / ".lock-text").open("w", encoding="utf-8") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            store.publish("usercopy", "text", count(tree, directory))
     except BlockingIOError:
         print(f"text: another run works in {directory}", file=sys.stderr)
-        return 1
     except (OSError, TextError, ValueError) as error:
         print(f"text: {error}", file=sys.stderr)
-        return 1
     except KeyboardInterrupt:
         print("text: interrupted; the old table is kept", file=sys.stderr)
         return 130
-    return 0
+    else:
+        return 0
+    return 1
 
 
 if __name__ == "__main__":
