@@ -65,11 +65,9 @@ def pairs(words: list[str], known: dict[str, str], what: str) -> dict[str, str]:
 
 
 class Model:
-    """The built parts and one kernel. built: directory of the plugins, the
-    program and the modules; kernel: O= directory; memory: of the guest; limit:
-    seconds of one boot; instructions: whether to count them whatever the
-    workload is. Raises EmulatorError.
-    """
+    """The built parts and one kernel. built: directory of the plugins, the program and the modules;
+    kernel: O= directory; memory: of the guest; limit: seconds of one boot; instructions: whether to
+    count them whatever the workload is. Raises EmulatorError."""
 
     def __init__(self, built: Path, kernel: Path, emulator: Emulator,
                  memory: str, limit: float, instructions: bool) -> None:
@@ -81,10 +79,9 @@ class Model:
         self.modules = self.built / f"modules-{name}"
 
     def about_kernel(self) -> dict[str, Any]:
-        """Return the kernel's version, compiler, hash of the series in it (as
-        scripts/kernel.sh noted it), hash of the image, and the configuration:
-        the O= directory's name and the hash of its .config. Raises OSError.
-        """
+        """Return the kernel's version, compiler, hash of the series in it (as scripts/kernel.sh
+        noted it), hash of the image, and the configuration: the O= directory's name and the hash of
+        its .config. Raises OSError."""
         image = self.kernel / "arch/x86/boot/bzImage"
         series = self.kernel / ".series"
         header = (self.kernel / "include/generated/compile.h").read_text()
@@ -99,9 +96,8 @@ class Model:
 
     def arguments(self, raw: Path, geometry: list[str], workload: Workload,
                   symbols: Symbols, ranges: list[str]) -> str:
-        """Return QEMU's -plugin option. raw: file for the counts; geometry: words
-        of the plugin; ranges: functions that get labels. Raises SymbolError.
-        """
+        """Return QEMU's -plugin option. raw: file for the counts; geometry: words of the plugin;
+        ranges: functions that get labels. Raises SymbolError."""
         words = [str(self.plugin), f"out={raw}", *geometry]
         if workload.unit_symbol:
             words.append(f"exec=unit:{symbols.address(workload.unit_symbol):x}")
@@ -117,8 +113,7 @@ class Model:
               raw: Path, console: Path) -> tuple[dict[str, Any], float]:
         """Boot once; return what the plugin wrote, named, and the seconds.
 
-        geometry: words of the plugin; raw, console: files that stay. Raises one
-        of FAILURES.
+        geometry: words of the plugin; raw, console: files that stay. Raises one of FAILURES.
         """
         program = self.built / "init"
         symbols = Symbols(self.kernel / "System.map", program)
@@ -126,8 +121,7 @@ class Model:
             old.unlink(missing_ok=True)
         with tempfile.TemporaryDirectory() as directory:
             initramfs = Path(directory) / "initramfs"
-            make_initramfs(initramfs, self.kernel, program, self.modules,
-                           workload.disk)
+            make_initramfs(initramfs, self.kernel, program, self.modules, workload.disk)
             command = self.emulator.command(
                 self.kernel / "arch/x86/boot/bzImage", initramfs, console,
                 self.arguments(raw, geometry, workload, symbols, ranges),
@@ -151,8 +145,7 @@ class Model:
                 lines.append(f"cachemodel: label {label} {function}")
             else:
                 print(f"model: --range {function}: no access while it was counted")
-        counted["labels"] = label_results(counted, lines,
-                                          bool(workload.unit_symbol), symbols)
+        counted["labels"] = label_results(counted, lines, bool(workload.unit_symbol), symbols)
         return counted, seconds
 
 
@@ -173,8 +166,7 @@ def run_workload(args: argparse.Namespace) -> int:
     workload = WORKLOADS[args.workload]
     try:
         words = pairs(args.set, workload.words, "--set")
-        geometry = pairs(args.geometry, {**GEOMETRY, **workload.geometry},
-                         "--geometry")
+        geometry = pairs(args.geometry, {**GEOMETRY, **workload.geometry}, "--geometry")
     except ValueError as error:
         print(f"model: {error}", file=sys.stderr)
         return 2
@@ -206,8 +198,7 @@ def run_workload(args: argparse.Namespace) -> int:
     if workload.unit and not any(label["units"] for label in counted["labels"].values()):
         raise ResultError(f"no {workload.unit} was counted")
     if args.bound:
-        full = {level: f"{geometry[level].split(':')[0]}:full"
-                for level in ("l1d", "l2", "llc")}
+        full = {level: f"{geometry[level].split(':')[0]}:full" for level in ("l1d", "l2", "llc")}
         bound = count(".full", full)[0]["labels"]
         result["fully_associative"] = {
             name: {key: value for key, value in label.items() if key != "functions"}
@@ -317,8 +308,7 @@ def arguments(argv: list[str]) -> argparse.Namespace:
     one.add_argument("--built", type=Path, required=True,
                      help="where scripts/model.sh built the plugin and the guest")
     one.add_argument("--qemu", default="qemu-system-x86_64")
-    one.add_argument("--qemu-options", type=shlex.split, default=[],
-                     help="such as '-L directory'")
+    one.add_argument("--qemu-options", type=shlex.split, default=[], help="such as '-L directory'")
     one.add_argument("--cpuid", default="", metavar="NAME=VALUE,...",
                      help="what the guest's CPUID says, as QEMU's -cpu takes it")
     one.add_argument("--memory", default="1G", help="of the guest, 2G at most")

@@ -56,8 +56,7 @@ def kernel() -> Path:
 
 
 @pytest.fixture(scope="session")
-def run_options(built: Path, kernel: Path, tmp_path_factory: pytest.TempPathFactory
-                ) -> list[str]:
+def run_options(built: Path, kernel: Path, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """The options that every run needs."""
     return ["--kernel", str(kernel), "--built", str(built),
             "--results", str(tmp_path_factory.mktemp("model"))]
@@ -77,8 +76,7 @@ def result_of(run_options: list[str]) -> Any:
     with ThreadPoolExecutor(max_workers=min(2, os.cpu_count() or 1)) as pool:
         boots: dict[str, Future[tuple[dict[str, Any], Path]]] = {
             name: pool.submit(boot, name) for name in BOOTS}
-        get: Callable[[str], tuple[dict[str, Any], Path]] = (
-            lambda name: boots[name].result())
+        get: Callable[[str], tuple[dict[str, Any], Path]] = (lambda name: boots[name].result())
         yield get
         for future in boots.values():
             future.cancel()

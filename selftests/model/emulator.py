@@ -33,10 +33,8 @@ def plugin_api(version: str) -> int:
 
 @dataclass
 class Emulator:
-    """A qemu-system-x86_64. program: name or path; options: more of its own
-    (such as -L DIRECTORY); version: what it says of itself; cpuid: what is put
-    over the words of -cpu, NAME=VALUE,...
-    """
+    """A qemu-system-x86_64. program: name or path; options: more of its own (such as -L DIRECTORY);
+    version: what it says of itself; cpuid: what is put over the words of -cpu, NAME=VALUE,..."""
 
     program: str = "qemu-system-x86_64"
     options: list[str] = field(default_factory=list)
@@ -67,9 +65,8 @@ class Emulator:
                 ) -> list[str]:
         """Return the command line of one run.
 
-        kernel: bzImage; console: file for the guest's lines; plugin: file and
-        its arguments, FILE,NAME=VALUE,...; append: kernel parameters; memory: as
-        QEMU wants it, 2G at most.
+        kernel: bzImage; console: file for the guest's lines; plugin: file and its arguments,
+        FILE,NAME=VALUE,...; append: kernel parameters; memory: as QEMU wants it, 2G at most.
         """
         return [
             self.program, *self.options, "-nodefaults", "-no-user-config",

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The arithmetic of the calibration: what each pattern of modules/calibrate.c
-must count for a geometry. Nothing here simulates a cache: a line that is read
-for the first time misses everywhere, and lines that are read in turn again and
-again all hit in a set that has a way for each of them and all miss in one that
-has fewer ways (LRU)."""
+"""The arithmetic of the calibration: what each pattern of modules/calibrate.c must count for a
+geometry. Nothing here simulates a cache: a line that is read for the first time misses everywhere,
+and lines that are read in turn again and again all hit in a set that has a way for each of them and
+all miss in one that has fewer ways (LRU)."""
 from __future__ import annotations
 
 from collections import Counter
@@ -51,12 +50,9 @@ def cold(stride: int, count: int) -> list[int]:
     return [len(lines_of(stride, count))] * 3
 
 
-def in_turn(geometry: dict[str, Any], stride: int, count: int, passes: int
-            ) -> list[int]:
-    """Return the misses by level of passes over places that were gone through
-    before; each pass reads each line once. A level sees what the one before it
-    missed.
-    """
+def in_turn(geometry: dict[str, Any], stride: int, count: int, passes: int) -> list[int]:
+    """Return the misses by level of passes over places that were gone through before; each pass
+    reads each line once. A level sees what the one before it missed."""
     stream, missed = lines_of(stride, count), []
     for level in LEVELS:
         sets, ways = sets_and_ways(geometry[level])
@@ -81,8 +77,7 @@ def reads(geometry: dict[str, Any]) -> dict[str, Expected]:
               "ways_l2": (32 * KIB, 8), "conflict_l2": (32 * KIB, 9),
               "ways_llc": (64 * KIB, 16), "conflict_llc": (64 * KIB, 17)}
     for name, (stride, count) in steady.items():
-        expected[name] = Expected(
-            loads=4 * count, load_misses=in_turn(geometry, stride, count, 4))
+        expected[name] = Expected(loads=4 * count, load_misses=in_turn(geometry, stride, count, 4))
     return expected
 
 
@@ -101,9 +96,8 @@ def writes(geometry: dict[str, Any]) -> dict[str, Expected]:
 
 
 def non_temporal(geometry: dict[str, Any]) -> dict[str, Expected]:
-    """Return the patterns of 16 KiB of movnti, eight stores for a line: none
-    brings a line in. One that hits takes the line out, dirty to memory, or
-    leaves it (nt=keep)."""
+    """Return the patterns of 16 KiB of movnti, eight stores for a line: none brings a line in. One
+    that hits takes the line out, dirty to memory, or leaves it (nt=keep)."""
     count, stores = 16 * KIB // LINE, 16 * KIB // 8
     keep = geometry["nt"] == "keep"
     return {
@@ -122,9 +116,8 @@ def split() -> dict[str, Expected]:
 
 
 def sharing() -> dict[str, Expected]:
-    """Return 16 KiB that one CPU writes and another reads, twice. The writer
-    keeps its lines, the reader finds them in the LLC; a write takes them away
-    from the reader."""
+    """Return 16 KiB that one CPU writes and another reads, twice. The writer keeps its lines, the
+    reader finds them in the LLC; a write takes them away from the reader."""
     count = 16 * KIB // LINE
     from_llc = Expected(loads=count, load_misses=[count, count, 0])
     return {"cpu0_writes": Expected(stores=count, store_misses=cold(LINE, count)),

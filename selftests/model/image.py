@@ -18,8 +18,7 @@ class ImageError(RuntimeError):
     """A tool failed or a part is missing."""
 
 
-def _run(command: list[str], output: Path | None = None,
-         **environment: str) -> None:
+def _run(command: list[str], output: Path | None = None, **environment: str) -> None:
     """Run a tool, its standard output to a file; raises ImageError."""
     with (output or Path(os.devnull)).open("wb") as out:
         done = subprocess.run(command, stdout=out, stderr=subprocess.PIPE,
@@ -29,9 +28,8 @@ def _run(command: list[str], output: Path | None = None,
 
 
 def make_disk(target: Path) -> None:
-    """Write the blocks of an empty ext4 that are not zero, each after its
-    number (8 bytes, little endian): the same bytes each time. Raises ImageError.
-    """
+    """Write the blocks of an empty ext4 that are not zero, each after its number (8 bytes, little
+    endian): the same bytes each time. Raises ImageError."""
     with tempfile.TemporaryDirectory() as directory:
         image = Path(directory) / "disk"
         _run(["/sbin/mke2fs", "-q", "-F", "-t", "ext4", "-b", str(BLOCK),
@@ -46,16 +44,14 @@ def make_disk(target: Path) -> None:
                 number += 1
 
 
-def make_initramfs(target: Path, kernel: Path, program: Path, modules: Path,
-                   disk: bool) -> None:
+def make_initramfs(target: Path, kernel: Path, program: Path, modules: Path, disk: bool) -> None:
     """Write the archive with the kernel's own gen_init_cpio.
 
     kernel: O= directory; modules: directory of *.ko. Raises ImageError.
     """
     lines = ["dir /dev 0755 0 0", "nod /dev/console 0600 0 0 c 5 1",
              f"file /init {program} 0755 0 0"]
-    lines += [f"file /{module.name} {module} 0644 0 0"
-              for module in sorted(modules.glob("*.ko"))]
+    lines += [f"file /{module.name} {module} 0644 0 0" for module in sorted(modules.glob("*.ko"))]
     # What the series itself has for the model
     reads = kernel / "lib/test_imv_reads.ko"
     if reads.is_file():

@@ -51,15 +51,13 @@ def misses(counted: dict[str, Any], level: str) -> int:
     return counted["load_misses"][level] + counted["store_misses"][level]
 
 
-def by_function(sites: dict[str, list[int]], symbols: Symbols
-                ) -> list[dict[str, Any]]:
+def by_function(sites: dict[str, list[int]], symbols: Symbols) -> list[dict[str, Any]]:
     """Return the functions of a label, most LLC misses first (then L2, L1D)."""
     sums: dict[str, list[int]] = defaultdict(lambda: [0] * 10)
     for site, numbers in sites.items():
         name = symbols.name(int(site.removesuffix("nt"), 16))
         sums[name] = [a + b for a, b in zip(sums[name], numbers)]
-    functions = [{"name": name, **counts(numbers)}
-                 for name, numbers in sums.items()]
+    functions = [{"name": name, **counts(numbers)} for name, numbers in sums.items()]
     return sorted(functions, key=lambda function: (
         [-misses(function, level) for level in reversed(LEVELS)],
         function["name"]))
@@ -91,8 +89,7 @@ def label_result(name: str, raw: dict[str, Any], unit_symbol: bool,
                  symbols: Symbols, further: list[str]) -> dict[str, Any]:
     """Return one label's result; raises ResultError if it was left begun.
 
-    raw: the plugin's; unit_symbol: see label_results(); further: the names of
-    the further caches.
+    raw: the plugin's; unit_symbol: see label_results(); further: the names of the further caches.
     """
     if raw["unbalanced"] or raw["begun"] != raw["ended"]:
         raise ResultError(

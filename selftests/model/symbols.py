@@ -30,12 +30,10 @@ def _functions(lines: Iterable[str]) -> list[tuple[int, str]]:
 
 
 class Symbols:
-    """Functions by address. system_map, program: files; modules: lines
-    "ADDRESS TYPE NAME [MODULE]". Raises SymbolError.
-    """
+    """Functions by address. system_map, program: files; modules: lines "ADDRESS TYPE NAME
+    [MODULE]". Raises SymbolError."""
 
-    def __init__(self, system_map: Path, program: Path,
-                 modules: Iterable[str] = ()) -> None:
+    def __init__(self, system_map: Path, program: Path, modules: Iterable[str] = ()) -> None:
         try:
             kernel = _functions(system_map.read_text().splitlines())
             loaded = _functions(modules)
@@ -48,12 +46,10 @@ class Symbols:
         for address, name in kernel:
             self._kernel.setdefault(name, []).append(address)
         try:
-            nm = subprocess.run(["nm", str(program)], capture_output=True,
-                                text=True, check=True)
+            nm = subprocess.run(["nm", str(program)], capture_output=True, text=True, check=True)
         except (OSError, subprocess.CalledProcessError) as error:
             raise SymbolError(f"nm {program}: {error}") from None
-        user = [(address, f"{name} [user]")
-                for address, name in _functions(nm.stdout.splitlines())]
+        user = [(address, f"{name} [user]") for address, name in _functions(nm.stdout.splitlines())]
         if not user:
             raise SymbolError(f"{program} names no function")
         self._sorted = sorted({*kernel, *loaded, *user})

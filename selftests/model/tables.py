@@ -71,8 +71,7 @@ def last_level(*labels: dict[str, Any]) -> str:
 
 def by_misses(functions: list[dict[str, Any]], level: str) -> list[dict[str, Any]]:
     """Return functions, those with most misses in a level first."""
-    return sorted(functions, key=lambda function: (-misses(function, level),
-                                                   function["name"]))
+    return sorted(functions, key=lambda function: (-misses(function, level), function["name"]))
 
 
 def summary(result: dict[str, Any], name: str) -> str:
@@ -82,8 +81,7 @@ def summary(result: dict[str, Any], name: str) -> str:
     title = f"{name}, {per}" + (f" ({units} counted)" if per != "in all" else "")
     rows = [[title, "L1D misses", "L2 misses", "LLC misses", "lines touched in all"]]
     lines = sum(kind["lines"] for kind in label["kinds"].values())
-    rows.append(["all", *(number(misses(label, level) / units) for level in LEVELS),
-                 str(lines)])
+    rows.append(["all", *(number(misses(label, level) / units) for level in LEVELS), str(lines)])
     for kind, values in sorted(label["kinds"].items()):
         rows.append([f"  {kind}", *(number(values[level] / units) for level in LEVELS),
                      str(values["lines"])])
@@ -107,8 +105,7 @@ def top_functions(result: dict[str, Any], name: str, most: int = 10) -> str:
     a profiler would: their misses in each level and their share."""
     label = result["labels"][name]
     level = last_level(label)
-    rows = [["LLC misses", "%", "L2 misses", "%", "L1D misses", "%", "accesses",
-             "function"]]
+    rows = [["LLC misses", "%", "L2 misses", "%", "L1D misses", "%", "accesses", "function"]]
     for function in by_misses(label["functions"], level)[:most]:
         row = []
         for each in reversed(LEVELS):
@@ -159,8 +156,7 @@ def _row(what: str, values: list[float]) -> list[str]:
     return [what, number(left), number(right), f"{right / left:.3f}" if left else "-"]
 
 
-def side_by_side(left: dict[str, Any], right: dict[str, Any],
-                 most: int = 10) -> str:
+def side_by_side(left: dict[str, Any], right: dict[str, Any], most: int = 10) -> str:
     """Return two results of one workload beside each other: A, B and B/A, per
     unit where there is one. most: how many functions of either."""
     parts = [f"A: {headline(left)}", f"B: {headline(right)}",
@@ -197,8 +193,7 @@ def functions_side_by_side(labels: tuple[dict[str, Any], dict[str, Any]],
                            units: tuple[int, int], per: str, most: int) -> str:
     """Return the functions with most misses of two labels beside each other."""
     level = last_level(*labels)
-    found = [{function["name"]: function for function in label["functions"]}
-             for label in labels]
+    found = [{function["name"]: function for function in label["functions"]} for label in labels]
     top = list(dict.fromkeys(
         function["name"] for label in labels
         for function in by_misses(label["functions"], level)[:most]))

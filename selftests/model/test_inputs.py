@@ -135,13 +135,10 @@ def test_no_plugin_support(tmp_path: Path, run_options: list[str]) -> None:
     qemu.write_text("#!/bin/sh\necho 'QEMU emulator version 7.2.22'\n"
                     "echo '-pidfile file'\n")
     qemu.chmod(0o755)
-    one_line(["run", "ring", "--qemu", str(qemu), *run_options], 1,
-             "built without plugins")
-    one_line(["run", "ring", "--qemu", str(tmp_path / "none"), *run_options], 1,
-             "does not run")
+    one_line(["run", "ring", "--qemu", str(qemu), *run_options], 1, "built without plugins")
+    one_line(["run", "ring", "--qemu", str(tmp_path / "none"), *run_options], 1, "does not run")
     qemu.write_text("#!/bin/sh\necho hello\necho '-plugin x'\n")
-    one_line(["run", "ring", "--qemu", str(qemu), *run_options], 1,
-             "not a QEMU version")
+    one_line(["run", "ring", "--qemu", str(qemu), *run_options], 1, "not a QEMU version")
 
 
 def test_plugin_api() -> None:

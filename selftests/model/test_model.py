@@ -97,8 +97,7 @@ def test_geometry_direction(result_of: ResultOf, calibrate: dict[str, Any]) -> N
 
 
 def test_nt_rule(result_of: ResultOf, calibrate: dict[str, Any]) -> None:
-    """nt=evict takes a line out that is hit, nt=keep leaves it; neither brings
-    one in."""
+    """nt=evict takes a line out that is hit, nt=keep leaves it; neither brings one in."""
     keep = result_of("calibrate-keep")[0]
     assert (calibrate["geometry"]["nt"], keep["geometry"]["nt"]) == ("evict", "keep")
     compare(keep, expected.expected(keep["geometry"]))
@@ -131,8 +130,7 @@ def test_repeat_identical(result_of: ResultOf, workload: str) -> None:
 def test_perturb(result_of: ResultOf) -> None:
     """Memory laid out in another way gives other misses of the same switches: a
     repeat that is identical is so because nothing changed."""
-    first, second = (result_of(name)[0]["labels"]["ring"]
-                     for name in ("ring-1", "ring-perturbed"))
+    first, second = (result_of(name)[0]["labels"]["ring"] for name in ("ring-1", "ring-perturbed"))
     stacks = [label["kinds"]["kernel stack"] for label in (first, second)]
     assert abs(stacks[0]["lines"] - stacks[1]["lines"]) < 100
     assert stacks[0]["l2"] != stacks[1]["l2"]
@@ -159,8 +157,7 @@ def test_kinds(result_of: ResultOf) -> None:
         label = result["labels"][result["workload"]]
         assert kinds <= set(label["kinds"])
         for level in expected.LEVELS:
-            assert misses(label, level) == sum(
-                kind[level] for kind in label["kinds"].values())
+            assert misses(label, level) == sum(kind[level] for kind in label["kinds"].values())
 
 
 def test_ring_switches(result_of: ResultOf) -> None:

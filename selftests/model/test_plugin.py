@@ -137,8 +137,7 @@ def test_plain_model(built: Path, cpus: int, nt: str, ops: str) -> None:
     """Random accesses miss where the plain model says, and write as often."""
     trace = random_trace(cpus, 20000, 1000, ops, cpus)
     plain = PlainMachine(SMALL, cpus, nt)
-    assert traced(built, SMALL, trace, cpus, nt=nt) == [
-        plain.access(*access) for access in trace]
+    assert traced(built, SMALL, trace, cpus, nt=nt) == [plain.access(*access) for access in trace]
 
 
 @pytest.mark.parametrize("policy", ["lru", "fifo"])
@@ -189,15 +188,13 @@ def test_fifo_differs(built: Path) -> None:
     """FIFO forgets a line that is used all the time; LRU keeps it."""
     trace = [(0, "r", line) for new in range(16, 1600, 16) for line in (0, new)]
     geometry = ["1024:2", "4096:64", "16384:256"]
-    lru, fifo = (traced(built, geometry, trace, policy=policy)[2::2]
-                 for policy in ("lru", "fifo"))
+    lru, fifo = (traced(built, geometry, trace, policy=policy)[2::2] for policy in ("lru", "fifo"))
     assert not any(missed for missed, _ in lru)
     assert any(missed for missed, _ in fifo)
 
 
 def test_sharing_rules(built: Path) -> None:
-    """Reads share; a write invalidates in all others; what was written reaches
-    memory once."""
+    """Reads share; a write invalidates in all others; what was written reaches memory once."""
     trace = [(0, "w", 5), (1, "r", 5), (0, "r", 5), (1, "w", 5), (0, "r", 5),
              (2, "n", 5), (0, "r", 5)]
     assert traced(built, SMALL, trace, cpus=3) == [
@@ -221,8 +218,7 @@ CACHED = (
     "prefetchnta (%rdi)", "clflush (%rdi)", "vpermd (%rdi), %ymm1, %ymm2")
 
 
-@pytest.mark.parametrize("instructions, expected",
-                         [(NON_TEMPORAL, True), (CACHED, False)])
+@pytest.mark.parametrize("instructions, expected", [(NON_TEMPORAL, True), (CACHED, False)])
 def test_nt_decoder(built: Path, tmp_path: Path, instructions: tuple[str, ...],
                     expected: bool) -> None:
     """The decoder knows each form that the assembler makes, and no other."""

@@ -6,21 +6,18 @@ from dataclasses import dataclass, field
 
 # What the tables are made for unless told otherwise: the core of a server of
 # 2023 (48 KiB, 12 ways) with a small share of an LLC.
-GEOMETRY = {"l1d": "48K:12", "l2": "1M:16", "llc": "8M:16",
-            "policy": "lru", "nt": "evict"}
+GEOMETRY = {"l1d": "48K:12", "l2": "1M:16", "llc": "8M:16", "policy": "lru", "nt": "evict"}
 
 
 @dataclass(frozen=True)
 class Workload:
     """One workload.
 
-    words: its settings with their defaults, handed to the guest on the kernel
-    command line; cpus: of the guest; geometry: what differs from GEOMETRY;
-    unit: what one unit of work is, counted by executions of unit_symbol or,
-    where that is empty, by the guest itself; append: more kernel parameters;
-    instructions: whether to count them, which takes time; labels: whether each
-    of its labels has units, not just the one that is called as the workload;
-    program: its file in guest/.
+    words: its settings with their defaults, handed to the guest on the kernel command line; cpus:
+    of the guest; geometry: what differs from GEOMETRY; unit: what one unit of work is, counted by
+    executions of unit_symbol or, where that is empty, by the guest itself; append: more kernel
+    parameters; instructions: whether to count them, which takes time; labels: whether each of its
+    labels has units, not just the one that is called as the workload; program: its file in guest/.
     """
 
     about: str
