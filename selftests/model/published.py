@@ -60,9 +60,11 @@ class Published:
         engine = str(HERE.relative_to(ROOT))
         guest = {f"{engine}/guest/{WORKLOADS[arguments[0]].program}"
                  for arguments in self.runs.values()}
+        names = [path for name in (*self.fragments, "options")
+                 for path in (f"configs/{name}.config", f"selftests/*/{name}.config")]
+        configs = sorted(str(path.relative_to(ROOT)) for name in names for path in ROOT.glob(name))
         return [f"selftests/{self.group}/model.py", *sorted(guest),
-                *(f"{engine}/{name}" for name in ENGINE),
-                *(f"configs/{name}.config" for name in self.fragments)]
+                *(f"{engine}/{name}" for name in ENGINE), *configs]
 
     def table_of(self, results: dict[str, Result], files: dict[str, str]) -> Table:
         """Return the table of all runs' results. files: the hashes of what it depends on.
