@@ -62,9 +62,10 @@ model: $(if $(KERNEL),,kernel) ## Count cache misses in the booted kernel: WORKL
 model-tables: ## The published table of GROUP= again, of the whole series and a kernel built for it (ONLY="pattern ...": some boots)
 	@$(MAKE) GROUP= $(if $(KERNEL),tools,apply)
 	+@scripts/model.sh tables
-text: ## What each option of user copies costs of text on an x86_64 defconfig (half an hour); to Documentation/results/usercopy
+text: ## What options cost of text on an x86_64 defconfig, of groups with a text.py (half an hour, GROUP=)
 	@$(MAKE) GROUP= apply
-	@PYTHONPATH="$(CURDIR)" "$(BUILD)/venv/bin/python" -m selftests.usercopy.text
+	@cd "$(CURDIR)"; set -e; for file in selftests/$(or $(GROUP),*)/text.py; do \
+		name=$${file%.py}; "$(BUILD)/venv/bin/python" -m "$${name//\//.}"; done
 model-compare: ## Two results of it side by side: A= B=
 	@scripts/model.sh compare
 identity: apply ## With every option off, the gated patches change no instruction
