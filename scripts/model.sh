@@ -37,7 +37,7 @@ tables() {
 	words=$("${published[@]}" kernel "${GROUP:-}")
 	read -ra fragments <<< "$words"
 	if [ -z "${KERNEL:-}" ]; then
-		"$ROOT/scripts/kernel.sh" "${fragments[@]}"
+		GROUP="" "$ROOT/scripts/kernel.sh" "${fragments[@]}"
 		kernel=$BUILD/out/${fragments[0]}
 	fi
 	build
