@@ -6,7 +6,6 @@ MAKEFLAGS += --no-print-directory
 
 override BUILD := $(or $(BUILD),$(CURDIR)/build)
 export BUILD CACHE PIN QUEUE KDIR GROUP JOB FRESH FORCE DISCARD LINUX_TARBALL LINUX_SHA256 KERNEL_MIRROR DEBIAN_MIRROR INSTALL KVM JOBS LLVM HOSTCC KBUILD_BUILD_TIMESTAMP
-export WORKLOAD SET GEOMETRY ALSO CPUID BOUND INSTRUCTIONS RESULT KERNEL APPEND RANGE TOP QEMU MEMORY TIME_LIMIT ONLY A B
 ifneq ($(origin CC),default)
 export CC
 endif
@@ -17,7 +16,7 @@ $(foreach v,CACHE PIN QUEUE KDIR GROUP JOB FRESH FORCE DISCARD LINUX_TARBALL LIN
 stage = scripts/stage.sh
 
 .PHONY: all help preflight tools base apply unapply kernel kselftests boot shell menuconfig refresh lint check \
-	model model-before model-nontemporal model-usercopy model-colouring model-compare text identity \
+	model model-tables model-compare text identity \
 	test test-full test-bare bench export branch clean distclean
 
 all: ## Tools, base kernel, push the series (GROUP=: one group), build it with every option on, boot it once
@@ -62,18 +61,13 @@ check: kernel ## All checks of the queue: applies everywhere, each step builds w
 	@scripts/pytest.sh queue selftests/queue
 model: $(if $(KERNEL),,kernel) ## Count cache misses in the booted kernel: WORKLOAD=ring [SET= GEOMETRY= BOUND=1 RESULT= KERNEL=O-directory]
 	+@scripts/model.sh run
-model-before: apply ## The published tables of the cache model again, options off (remove Documentation/results/model/ first)
-	+@scripts/kernel.sh off
-	+@KERNEL="$(BUILD)/out/off" scripts/model.sh before
-model-nontemporal: kernel ## The published table of non-temporal writes again (remove Documentation/results/nontemporal/ first)
-	@scripts/model.sh nontemporal
-model-usercopy: apply ## The published table of user copies again, of a kernel with vgem (remove Documentation/results/usercopy/ first)
-	+@scripts/kernel.sh vgem
-	@KERNEL="$(BUILD)/out/vgem" scripts/model.sh usercopy
-model-colouring: $(if $(KERNEL),,kernel) ## The published table of colouring again (remove Documentation/results/colouring/ first; ONLY="off-* ...")
-	@scripts/model.sh colouring
-text: apply ## What each option of user copies costs of text on an x86_64 defconfig (half an hour); to Documentation/results/text-usercopy.txt
-	+@scripts/text.sh
+model-tables: ## The published table of GROUP= again, of the whole series and a kernel built for it (ONLY="pattern ...": some boots)
+	@$(MAKE) GROUP= $(if $(KERNEL),tools,apply)
+	+@scripts/model.sh tables
+text: ## What options cost of text on an x86_64 defconfig, of groups with a text.py (half an hour, GROUP=)
+	@$(MAKE) GROUP= apply
+	@cd "$(CURDIR)"; set -e; for file in selftests/$(or $(GROUP),*)/text.py; do \
+		name=$${file%.py}; "$(BUILD)/venv/bin/python" -m "$${name//\//.}"; done
 model-compare: ## Two results of it side by side: A= B=
 	@scripts/model.sh compare
 identity: apply ## With every option off, the gated patches change no instruction (FRESH=1: whatever was proven before)
@@ -84,7 +78,8 @@ test-full: ## Everything in make test, plus the slow jobs listed below; JOB=name
 	+@scripts/test.sh $(if $(JOB),job,full)
 test-bare: ## make and make test in a bare Debian root, a clone, nothing cached (as root; 80 minutes); to Documentation/results.rst
 	@scripts/bare.sh test
-bench: apply ## Time it in user space on this CPU, when the machine does nothing else; tables in Documentation/results (ROUNDS=)
+bench: ## Time it in user space on this CPU, when the machine does nothing else; tables in Documentation/results (GROUP= ROUNDS=)
+	@$(MAKE) GROUP= apply
 	@scripts/bench.sh
 export: ## Copy the patches into another queue: DIR=debian/patches/cache-footprint [GROUP=]
 	@scripts/tree.py export "$(DIR)"

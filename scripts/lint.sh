@@ -7,7 +7,9 @@ mkdir -p "$RESULTS"
 apply=selftests/queue/test_apply.py
 code=0
 "$ROOT/scripts/pytest.sh" lint-apply -m static "$apply" > "$RESULTS/lint-apply.log" 2>&1 &
-"$ROOT/scripts/pytest.sh" lint -m static selftests/queue --ignore="$apply" selftests/cachemodel selftests/bench || code=$?
+"$ROOT/scripts/pytest.sh" lint -m static selftests --ignore="$apply" || code=$?
 wait $! || code=$?
 cat "$RESULTS/lint-apply.log"
+# Published tables that are not of today's files: printed, no failure
+PYTHONPATH=$ROOT PYTHONDONTWRITEBYTECODE=1 "$VENV/bin/python" -m selftests.results || code=$?
 exit "$code"

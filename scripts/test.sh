@@ -80,13 +80,13 @@ must kselftests scripts/kselftests.sh
 run boots scripts/python.sh -m selftests.vm.boots
 [ -z "$beside_pid" ] || joined
 run model_build env KERNEL="$KERNELS/vm" scripts/model.sh build
-[ -n "${GROUP:-}" ] || run model scripts/pytest.sh model -m "not static" selftests/cachemodel
+[ -n "${GROUP:-}" ] || run model scripts/pytest.sh model -m "not static" selftests/model
 read -ra chosen <<< "${GROUP:-$(python3 selftests/groups.py list | cut -f1 | xargs)}"
 for name in $(tested "${chosen[@]}"); do
 	run "$name" scripts/pytest.sh "$name" -m "not full and not bench" "selftests/$name"
 done
 if [ -z "${GROUP:-}" ]; then
-	run runner scripts/pytest.sh runner -m "not full" selftests/vm selftests/identity selftests/test_proofs.py
+	run runner scripts/pytest.sh runner -m "not full" selftests/vm selftests/identity selftests/results selftests/test_proofs.py
 	run queue scripts/pytest.sh queue -m "not static and not robust and not full" selftests/queue
 	run robust scripts/pytest.sh robust -m robust selftests/queue
 fi

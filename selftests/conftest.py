@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Settings, markers, stable test ids and result files for all of selftests/.
 
-A function test_x in selftests/<part>/ has the id <part>/x (PARTS has the other
-names).  Parametrised runs
+A function test_x in selftests/<part>/ has the id <part>/x.  Parametrised runs
 of one function share its id: one failure fails it, and it counts as skipped
 only when every run was skipped.  The results of a session go to
 $CF_RESULTS/parts/$CF_PART.json.
@@ -26,8 +25,6 @@ MARKERS = (
     "full: too long for every run; `make test-full` runs these",
     "robust: interruptions and bad input, on small trees of their own",
 )
-# Where the part is not the directory's name
-PARTS = {"cachemodel": "model"}
 NO_REASON = ("", "Skipped", "unconditional skip")
 
 
@@ -80,7 +77,7 @@ def part_of(path: Path) -> str:
         parts = path.resolve().relative_to(SELFTESTS).parts
     except ValueError:
         return path.parent.name
-    return PARTS.get(parts[0], parts[0]) if len(parts) > 1 else "selftests"
+    return parts[0] if len(parts) > 1 else "selftests"
 
 
 def stable_id(item: pytest.Item) -> str:

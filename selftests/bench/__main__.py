@@ -1,0 +1,50 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Times what the series changes, in user space on the real CPU: builds and runs the benchmarks
+selftests/GROUP/bench.py, keeps medians and quartiles in Documentation/results/GROUP/bench.json.
+
+The figures are of this machine: a run replaces those of its CPU model only. A difference counts
+when it is larger than the noise: the same copy, measured as two. No figure decides whether a test
+passes.
+
+Exit status: 0 done, 1 it does not build or run or cannot be published, 2 usage, 130 interrupted.
+"""
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from pathlib import Path
+
+from selftests.bench.measure import HERE, BenchError, measure
+
+ROUNDS = 21
+
+
+def main() -> int:
+    """Do what the command line says; return the exit status."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n", maxsplit=1)[0])
+    groups = sorted(path.parent.name for path in HERE.parent.glob("*/bench.py"))
+    parser.add_argument("group", nargs="*", choices=groups, default=groups, metavar="GROUP",
+                        help=f"default: {' '.join(groups)}")
+    parser.add_argument("--tree", type=Path, required=True, help="with the series applied")
+    parser.add_argument("--rounds", type=int, default=ROUNDS,
+                        help=f"at least 15 (default: {ROUNDS})")
+    args = parser.parse_args()
+    if args.rounds < 15:
+        parser.error("at least 15 rounds are needed")
+    code = 0
+    for group in args.group:
+        try:
+            measure(group, args.tree, args.rounds)
+        except (BenchError, OSError, ValueError, KeyError, subprocess.CalledProcessError) as error:
+            print(f"bench: {group}: {error}", file=sys.stderr)
+            code = 1
+        except KeyboardInterrupt:
+            print(f"bench: {group}: interrupted; the old result is kept", file=sys.stderr)
+            return 130
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

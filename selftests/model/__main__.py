@@ -1,0 +1,364 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Counts the cache misses of a workload in the booted kernel, by a model.
+
+  python -m selftests.model run WORKLOAD  boot, run it, write RESULTS/NAME.json and NAME.txt
+  python -m selftests.model make          the same with the variables of `make model` as options
+  python -m selftests.model compare A B   two results (files, or names in RESULTS) side by side
+  python -m selftests.model list          the workloads, with their settings
+
+The kernel runs under QEMU's TCG, each access goes through the modelled caches
+(plugin/), and the same run gives the same counts to the last one.
+
+Exit status: 0 done, 1 the run failed, 2 usage, 130 interrupted.
+"""
+from __future__ import annotations
+
+import argparse
+import datetime
+import hashlib
+import json
+import os
+import re
+import shlex
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NoReturn
+
+from selftests.model import tables
+from selftests.model.emulator import Emulator, EmulatorError, run
+from selftests.model.image import ImageError, make_initramfs
+from selftests.model.result import ResultError, check_console, label_results, module_symbols
+from selftests.model.symbols import SymbolError, Symbols
+from selftests.model.workloads import GEOMETRY, WORKLOADS, Workload
+from selftests.results.store import digest, write_whole
+
+FIRST_RANGE = 48  # labels from here on are those of --range, as tags.h says
+MAX_RANGES = 16
+FAILURES = (EmulatorError, ImageError, ResultError, SymbolError, OSError)
+# Variables of `make model` and the options that they are: of words, of one value, 1 or 0
+WORDS = {"SET": "set", "GEOMETRY": "geometry", "ALSO": "also", "APPEND": "append", "RANGE": "range"}
+VALUES = {"RESULT": "name", "TOP": "top", "CPUID": "cpuid", "QEMU": "qemu", "MEMORY": "memory",
+          "TIME_LIMIT": "time-limit"}
+SWITCHES = {"BOUND": "bound", "INSTRUCTIONS": "instructions"}
+
+
+def pairs(words: list[str], known: dict[str, str], what: str) -> dict[str, str]:
+    """Return the known settings with NAME=VALUE words put over them.
+
+    Raises ValueError for a name that is not known, or a word that is no pair.
+    """
+    settings = dict(known)
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not equals or name not in known:
+            raise ValueError(f"{what} {word}: known are "
+                             + (" ".join(f"{n}={v}" for n, v in known.items()) or "none"))
+        if not re.fullmatch(r"[\w.:-]+", value):
+            raise ValueError(f"{what} {word}: not a value")
+        settings[name] = value
+    return settings
+
+
+class Model:
+    """The built parts and one kernel. built: directory of the plugins, the program and the modules;
+    kernel: O= directory; memory: of the guest; limit: seconds of one boot; instructions: whether to
+    count them whatever the workload is. Raises EmulatorError."""
+
+    def __init__(self, built: Path, kernel: Path, emulator: Emulator,
+                 memory: str, limit: float, instructions: bool) -> None:
+        self.built, self.kernel = built.resolve(), kernel.resolve()
+        self.emulator, self.memory, self.limit = emulator, memory, limit
+        self.instructions = instructions
+        self.plugin = self.built / f"plugin-api{emulator.check()}.so"
+        name = hashlib.sha256(str(self.kernel).encode()).hexdigest()[:12]
+        self.modules = self.built / f"modules-{name}"
+
+    def about_kernel(self) -> dict[str, Any]:
+        """Return the kernel's version, compiler, hash of the series in it (as scripts/kernel.sh
+        noted it), hash of the image, and the configuration: the O= directory's name and the hash of
+        its .config. Raises OSError."""
+        image = self.kernel / "arch/x86/boot/bzImage"
+        series = self.kernel / ".series"
+        header = (self.kernel / "include/generated/compile.h").read_text()
+        compiler = re.search(r'LINUX_COMPILER\s+"([^"]*)"', header)
+        return {"release": (self.kernel / "include/config/kernel.release"
+                            ).read_text().strip(),
+                "compiler": compiler[1] if compiler else "unknown",
+                "series": series.read_text().strip() if series.exists() else "unknown",
+                "image": digest(image.read_bytes()),
+                "configuration": {"name": self.kernel.name,
+                                  "hash": digest((self.kernel / ".config").read_bytes())}}
+
+    def arguments(self, raw: Path, geometry: list[str], workload: Workload,
+                  symbols: Symbols, ranges: list[str]) -> str:
+        """Return QEMU's -plugin option. raw: file for the counts; geometry: words of the plugin;
+        ranges: functions that get labels. Raises SymbolError."""
+        words = [str(self.plugin), f"out={raw}", *geometry]
+        if workload.unit_symbol:
+            words.append(f"exec=unit:{symbols.address(workload.unit_symbol):x}")
+        if workload.instructions or self.instructions:
+            words.append("exec=instructions:all")
+        for label, function in enumerate(ranges, FIRST_RANGE):
+            words.append(f"range={label}:{symbols.address(function):x}:"
+                         f"{symbols.end(function):x}")
+        return ",".join(word.replace(",", ",,") for word in words)
+
+    def count(self, workload: Workload, name: str, words: dict[str, str],
+              geometry: list[str], append: list[str], ranges: list[str],
+              raw: Path, console: Path) -> tuple[dict[str, Any], float]:
+        """Boot once; return what the plugin wrote, named, and the seconds.
+
+        geometry: words of the plugin; raw, console: files that stay. Raises one of FAILURES.
+        """
+        program = self.built / "init"
+        symbols = Symbols(self.kernel / "System.map", program)
+        for old in (raw, console):
+            old.unlink(missing_ok=True)
+        with tempfile.TemporaryDirectory() as directory:
+            initramfs = Path(directory) / "initramfs"
+            make_initramfs(initramfs, self.kernel, program, self.modules, workload.disk)
+            command = self.emulator.command(
+                self.kernel / "arch/x86/boot/bzImage", initramfs, console,
+                self.arguments(raw, geometry, workload, symbols, ranges),
+                [*workload.append, f"workload={name}", *append,
+                 *(f"{word}={value}" for word, value in words.items())],
+                workload.cpus, self.memory)
+            start = time.monotonic()
+            seconds = run(command, console, Path(directory) / "log", self.limit,
+                          lambda line: print(
+                              f"model: {name}: {line} "
+                              f"({time.monotonic() - start:.0f} s)", flush=True))
+        lines = console.read_text(errors="replace").replace("\r", "").split("\n")
+        check_console(lines)
+        symbols = Symbols(self.kernel / "System.map", program, module_symbols(lines))
+        try:
+            counted = json.loads(raw.read_text())
+        except ValueError:
+            raise ResultError(f"{raw} is not whole") from None
+        for label, function in enumerate(ranges, FIRST_RANGE):
+            if str(label) in counted["labels"]:
+                lines.append(f"cachemodel: label {label} {function}")
+            else:
+                print(f"model: --range {function}: no access while it was counted")
+        counted["labels"] = label_results(counted, lines, bool(workload.unit_symbol), symbols)
+        return counted, seconds
+
+
+def as_made(args: argparse.Namespace) -> str:
+    """Return the command of `make model` that does what run was given."""
+    found = [f"make model WORKLOAD={args.workload}", *(f"{name}=1" for name, of in SWITCHES.items() if getattr(args, of))]
+    for name, of in WORDS.items():
+        found += [f"{name}={shlex.quote(' '.join(given))}"] if (given := getattr(args, of)) else []
+    if args.cpuid:
+        found.append(f"CPUID={shlex.quote(args.cpuid)}")
+    if args.kernel.name != "vm":
+        found.append(f"KERNEL={args.kernel.name}")
+    return " ".join(found)
+
+
+def run_workload(args: argparse.Namespace) -> int:
+    """Run a workload, and again fully associative if asked; write the result."""
+    workload = WORKLOADS[args.workload]
+    try:
+        words = pairs(args.set, workload.words, "--set")
+        geometry = pairs(args.geometry, {**GEOMETRY, **workload.geometry}, "--geometry")
+    except ValueError as error:
+        print(f"model: {error}", file=sys.stderr)
+        return 2
+    if args.check:
+        return 0
+    args.results.mkdir(parents=True, exist_ok=True)
+    base = args.results.resolve() / args.name
+    model = Model(args.built, args.kernel,
+                  Emulator(args.qemu, args.qemu_options, cpuid=args.cpuid), args.memory,
+                  args.time_limit, args.instructions)
+
+    def count(suffix: str, changed: dict[str, str]) -> tuple[dict[str, Any], float]:
+        caches = [f"{name}={value}" for name, value in {**geometry, **changed}.items()]
+        return model.count(workload, args.workload, words, [*caches, *(f"also={cache}" for cache in args.also)],
+                           args.append, args.range,
+                           Path(f"{base}{suffix}.raw.json"),
+                           Path(f"{base}{suffix}.console"))
+    counted, seconds = count("", {})
+    result: dict[str, Any] = {
+        "kind": "modelled", "workload": args.workload, "words": words,
+        "geometry": counted["geometry"],
+        "kernel": {**model.about_kernel(),
+                   "append": "".join(f" {word}" for word in args.append)},
+        "qemu": model.emulator.version, "cpu": model.emulator.cpu(), "memory": args.memory,
+        "command": as_made(args),
+        "date": datetime.date.today().isoformat(), "seconds": round(seconds, 1),
+        "accesses_per_second": round(sum(counted["all"][:3]) / seconds),
+        "left_out": counted["left_out"], "labels": counted["labels"]}
+    if workload.unit and not any(label["units"] for label in counted["labels"].values()):
+        raise ResultError(f"no {workload.unit} was counted")
+    if args.bound:
+        full = {level: f"{geometry[level].split(':')[0]}:full" for level in ("l1d", "l2", "llc")}
+        bound = count(".full", full)[0]["labels"]
+        result["fully_associative"] = {
+            name: {key: value for key, value in label.items() if key != "functions"}
+            for name, label in bound.items()}
+    text = tables.one(result, args.top)
+    write_whole(Path(f"{base}.json"), json.dumps(result, indent=1) + "\n")
+    write_whole(Path(f"{base}.txt"), text)
+    print(text, end="")
+    print(f"model: {seconds:.0f} s, {result['accesses_per_second'] / 1e6:.1f} million "
+          f"accesses a second; {base}.json, {base}.txt")
+    return 0
+
+
+RESULT_KEYS = {"workload", "words", "geometry", "kernel", "qemu", "labels"}
+
+
+def read_result(name: str, directory: Path) -> dict[str, Any]:
+    """Return a result by its file or its name; raises ResultError."""
+    for path in (Path(name), directory / f"{name}.json"):
+        if path.is_file():
+            try:
+                found = json.loads(path.read_text())
+                if found["kind"] == "modelled" and RESULT_KEYS <= set(found):
+                    return found
+            except (ValueError, TypeError, KeyError):
+                pass
+            raise ResultError(f"{path} is no result of the cache model")
+    raise ResultError(f"no result {name} in {directory}")
+
+
+def compare(args: argparse.Namespace) -> int:
+    """Print two results side by side."""
+    left, right = (read_result(name, args.results) for name in (args.a, args.b))
+    if left["workload"] != right["workload"]:
+        raise ResultError(f"{args.a} is of {left['workload']}, {args.b} of "
+                          f"{right['workload']}: not to be compared")
+    print(tables.side_by_side(left, right, args.top), end="")
+    return 0
+
+
+def list_workloads(args: argparse.Namespace) -> int:
+    """Print the workloads."""
+    for name, workload in WORKLOADS.items():
+        settings = " ".join(f"{n}={v}" for n, v in workload.words.items())
+        print(f"{name:10} {workload.about}\n{'':10} settings: {settings or 'none'}")
+    return 0
+
+
+class Parser(argparse.ArgumentParser):
+    """One line for an error: whoever comes by make cannot use more."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"model: {message}\n")
+
+
+def stop(number: int, frame: object) -> NoReturn:
+    """SIGTERM and SIGHUP end a run as SIGINT does: QEMU goes with it."""
+    raise KeyboardInterrupt
+
+
+def from_make(environment: Mapping[str, str]) -> list[str]:
+    """Return the command line of run that the variables of `make model` mean.
+
+    Raises ValueError when WORKLOAD is missing, or a switch is neither 1 nor 0.
+    """
+    if not environment.get("WORKLOAD"):
+        raise ValueError(f"WORKLOAD= is not given; it can be {', '.join(WORKLOADS)}")
+    found = ["run", environment["WORKLOAD"]]
+    for name, option in SWITCHES.items():
+        if environment.get(name, "") not in ("", "0", "1"):
+            raise ValueError(f"{name}={environment[name]}: 1 or 0 is wanted")
+        found += [f"--{option}"] if environment.get(name) == "1" else []
+    for name, option in WORDS.items():
+        found += [f"--{option}={word}" for word in environment.get(name, "").split()]
+    return found + [f"--{option}={environment[name]}" for name, option in VALUES.items() if environment.get(name)]
+
+
+def arguments(argv: list[str]) -> argparse.Namespace:
+    """Return the command line's values; exits with 2 when it is wrong."""
+    head, _, rest = (__doc__ or "").partition("\n\n")
+    parser = Parser(
+        description=head, epilog=rest,
+        formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    one = commands.add_parser("run", help="boot and count")
+    one.set_defaults(function=run_workload)
+    one.add_argument("workload", metavar="WORKLOAD", choices=WORKLOADS)
+    one.add_argument("--check", action="store_true",
+                     help="only look whether these arguments are right")
+    one.add_argument("--name", help="of the result (default: the workload's)")
+    one.add_argument("--set", action="append", default=[], metavar="NAME=VALUE",
+                     help="a setting of the workload, see list")
+    one.add_argument("--geometry", action="append", default=[],
+                     metavar="l1d|l2|llc=SIZE:WAYS, policy=lru|fifo, nt=evict|keep",
+                     help="of the caches; WAYS may be full")
+    one.add_argument("--also", action="append", default=[], metavar="l1d|l2:SIZE:WAYS",
+                     help="one more cache in the same boot, of one CPU; may be repeated, WAYS may be full")
+    one.add_argument("--instructions", action="store_true",
+                     help="count them, too, a repeated one each time")
+    one.add_argument("--bound", action="store_true",
+                     help="again with fully associative caches of these sizes")
+    one.add_argument("--range", action="append", default=[], metavar="FUNCTION",
+                     help="a label of its own for a function, callees left out")
+    one.add_argument("--append", action="append", default=[],
+                     help="kernel parameter, may be repeated")
+    one.add_argument("--kernel", type=Path, required=True, help="O= directory")
+    one.add_argument("--built", type=Path, required=True,
+                     help="where scripts/model.sh built the plugin and the guest")
+    one.add_argument("--qemu", default="qemu-system-x86_64")
+    one.add_argument("--qemu-options", type=shlex.split, default=[], help="such as '-L directory'")
+    one.add_argument("--cpuid", default="", metavar="NAME=VALUE,...",
+                     help="what the guest's CPUID says, as QEMU's -cpu takes it")
+    one.add_argument("--memory", default="1G", help="of the guest, 2G at most")
+    one.add_argument("--time-limit", type=int, default=900, metavar="SECONDS",
+                     help="of one boot (default: 900)")
+    two = commands.add_parser("compare", help="two results side by side")
+    two.set_defaults(function=compare)
+    two.add_argument("a")
+    two.add_argument("b")
+    for command in (one, two):
+        command.add_argument("--results", type=Path, default=Path("build/results/model"),
+                             metavar="DIR", help="default: build/results/model")
+        command.add_argument("--top", type=int, default=10, metavar="N",
+                             help="functions in a table (default: 10)")
+    three = commands.add_parser("list", help="the workloads")
+    three.set_defaults(function=list_workloads)
+    if argv[:1] == ["make"]:
+        try:
+            argv = [*from_make(os.environ), *argv[1:]]
+        except ValueError as error:
+            parser.error(str(error))
+    args = parser.parse_args(argv)
+    if args.command == "run":
+        args.name = args.name or args.workload
+        if not re.fullmatch(r"\w[\w.-]*", args.name):
+            parser.error(f"--name {args.name}: letters, digits, _ . and - only")
+        size = re.fullmatch(r"(\d+)([MG])", args.memory)
+        if not size or int(size[1]) << {"M": 0, "G": 10}[size[2]] > 2048:
+            parser.error(f"--memory {args.memory}: up to 2G, as 512M or 1G")
+        if not re.fullmatch(r"([+-]?[\w.-]+(=[\w.-]+)?(,|$))*", args.cpuid):
+            parser.error(f"--cpuid {args.cpuid}: NAME=VALUE with commas between them")
+        if len(args.range) > MAX_RANGES or len(set(args.range)) < len(args.range):
+            parser.error(f"--range: {MAX_RANGES} functions at most, each once")
+    return args
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Do what the command line says; return the exit status."""
+    args = arguments(sys.argv[1:] if argv is None else argv)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, stop)
+    try:
+        return args.function(args)
+    except FAILURES as error:
+        print(f"model: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("model: interrupted", file=sys.stderr)
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

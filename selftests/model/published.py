@@ -1,0 +1,241 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Counts the published table of a group's selftests/GROUP/model.py and makes its page.
+
+  python -m selftests.model.published kernel GROUP
+      prints the kernel to build: its name, its fragments
+  python -m selftests.model.published count GROUP OPTION...
+      boots for all runs, two at a time (options of model run; --only PATTERN: some of them), but
+      for those that were counted before with the same files and kernel; when all are there, makes
+      Documentation/results/GROUP/model.json and its page
+
+Exit status: 0 done, 1 a boot failed or the result cannot be published, 2 usage, 130 interrupted.
+"""
+from __future__ import annotations
+
+import argparse
+import fnmatch
+import importlib
+import itertools
+import json
+import os
+import statistics
+import subprocess
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from selftests.model.workloads import GEOMETRY, WORKLOADS
+from selftests.results import store
+from selftests.results.store import ROOT, Table
+
+HERE = Path(__file__).resolve().parent
+# What all runs depend on, beside the workload's program
+ENGINE = ("plugin", "modules", "tags.h", "emulator.py", "image.py")
+
+Result = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Published:
+    """The table of a group.
+
+    group: its name; runs: the options of model run by the run's name; kept: from a run's name and
+    result what the page needs of each label; options: of the kernel, without CONFIG_; fragments: of
+    its configuration, in configs/; kernel: its name in build/out.
+    """
+
+    group: str
+    runs: dict[str, list[str]]
+    kept: Callable[[str, Result], dict[str, Any]]
+    options: tuple[str, ...]
+    fragments: tuple[str, ...] = ("vm", "all-on")
+    kernel: str = "vm"
+
+    def files(self) -> list[str]:
+        """Return the files and directories that the table depends on, from the repository."""
+        engine = str(HERE.relative_to(ROOT))
+        guest = {f"{engine}/guest/{WORKLOADS[arguments[0]].program}"
+                 for arguments in self.runs.values()}
+        names = [path for name in (*self.fragments, "options")
+                 for path in (f"configs/{name}.config", f"selftests/*/{name}.config")]
+        configs = sorted(str(path.relative_to(ROOT)) for name in names for path in ROOT.glob(name))
+        return [f"selftests/{self.group}/model.py", *sorted(guest),
+                *(f"{engine}/{name}" for name in ENGINE), *configs]
+
+    def table_of(self, results: dict[str, Result], files: dict[str, str]) -> Table:
+        """Return the table of all runs' results. files: the hashes of what it depends on.
+
+        Raises ValueError unless the results are of one kernel and one QEMU, those of a workload of
+        one geometry.
+        """
+        seen: Table = {}
+        for name in self.runs:
+            result = results[name]
+            for key, value in (
+                    ("kernel", {key: value for key, value in result["kernel"].items()
+                                if key != "append"}),
+                    *((key, result[key]) for key in ("qemu", "cpu", "memory")),
+                    (f"geometry of {result['workload']}", result["geometry"])):
+                if seen.setdefault(key, value) != value:
+                    raise ValueError(f"{name} has another {key}: {value}, not {seen[key]}")
+        kernel = dict(seen["kernel"])
+        return {
+            "kind": "modelled", "series": kernel.pop("series"),
+                "configuration": kernel.pop("configuration"),
+            "kernel": kernel, "qemu": seen["qemu"], "cpu": seen["cpu"], "memory": seen["memory"],
+            "command": f"make model-tables GROUP={self.group}",
+            "date": max(result["date"] for result in results.values()),
+            "geometry": {result["workload"]: result["geometry"] for result in results.values()},
+            "depends": files,
+            "runs": {name: {"workload": results[name]["workload"], "words": results[name]["words"],
+                            "append": results[name]["kernel"]["append"],
+                            "command": results[name]["command"]}
+                     for name in self.runs},
+            "cells": {f"{name}/{label}": cell for name in self.runs
+                      for label, cell in self.kept(name, results[name]).items()}}
+
+    def count(self, directory: Path, kernel: Path, options: list[str], only: list[str]) -> int:
+        """Boot for each run that was not counted with these files and this kernel; return the exit
+        status.
+
+        directory: for all that a run leaves; kernel: O= directory; options: of model run; only:
+        patterns as of a shell of the runs' names, none for all. The table is made when all are
+        there. Raises OSError, and ValueError for a pattern that no run has, or a kernel or a
+        repository of which no table is published.
+        """
+        for pattern in only:
+            if not fnmatch.filter(self.runs, pattern):
+                raise ValueError(f"no boot {pattern}; there are {' '.join(self.runs)}")
+        lines = (kernel / ".config").read_text(encoding="utf-8").splitlines()
+        for option in self.options:
+            if f"CONFIG_{option}=y" not in lines:
+                raise ValueError(f"{kernel} has no CONFIG_{option}")
+        files = store.ready(self.group, self.files(), (kernel / "source").resolve())
+        base = store.digest((kernel / "arch/x86/boot/bzImage").read_bytes())
+        wanted = [name for name in self.runs
+                  if not only or any(fnmatch.fnmatchcase(name, pattern) for pattern in only)]
+        done_runs, results = itertools.count(1), {}
+
+        def key_of(name: str) -> str:
+            return store.digest(json.dumps([files, base, self.runs[name], options, GEOMETRY,
+                                            repr(WORKLOADS[self.runs[name][0]])]).encode())
+
+        def one(name: str) -> bool:
+            kept = directory / f"{self.group}-{name}.counted.json"
+            told = "was counted before"
+            found = json.loads(kept.read_text(encoding="utf-8")) if kept.is_file() else {}
+            if found.get("key") != key_of(name):
+                if name not in wanted:
+                    return True
+                done = model(["run", *self.runs[name], "--name", f"{self.group}-{name}",
+                              "--results", str(directory),
+                              "--kernel", str(kernel), *options])
+                if done.returncode:
+                    last = (done.stderr or done.stdout).strip().split("\n")[-1]
+                    print(f"{self.group}: {name}: {last}", file=sys.stderr)
+                    return False
+                raw = directory / f"{self.group}-{name}.json"
+                found = {"key": key_of(name), "result": json.loads(raw.read_text(encoding="utf-8"))}
+                store.write_whole(kept, json.dumps(found) + "\n")
+                told = f"{found['result']['seconds']:.0f} s"
+            results[name] = found["result"]
+            if name in wanted:
+                print(f"{self.group}: {next(done_runs)}/{len(wanted)} {name}: {told}", flush=True)
+            return True
+
+        with ThreadPoolExecutor(max_workers=min(2, os.cpu_count() or 1)) as pool:
+            if not all(list(pool.map(one, self.runs))):
+                return 1
+        if missing := [name for name in self.runs if name not in results]:
+            print(f"{self.group}: the table is made when all are counted; {len(missing)} are not: "
+                  f"{' '.join(missing)}")
+            return 0
+        store.unchanged(self.group, files)
+        store.publish(self.group, "model", self.table_of(results, files))
+        return 0
+
+
+def model(arguments: list[str]) -> subprocess.CompletedProcess[str]:
+    """Run the model with a command line of its own, nothing of make's; return its end, whatever
+    that is."""
+    return subprocess.run([sys.executable, "-m", "selftests.model", *arguments], cwd=ROOT,
+                          capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+
+
+def groups() -> dict[str, Published]:
+    """Return the tables of all groups that have one, by the group's name."""
+    names = sorted(path.parent.name for path in HERE.parent.glob("*/model.py"))
+    return {name: importlib.import_module(f"selftests.{name}.model").PUBLISHED for name in names}
+
+
+def result_of(table: Table, run: str) -> Result:
+    """Return a run as tables.py reads a result, with what is kept of its labels."""
+    about = table["runs"][run]
+    labels = {cell.removeprefix(f"{run}/"): value for cell, value in table["cells"].items()
+              if cell.startswith(f"{run}/")}
+    return {**about, "qemu": table["qemu"], "cpu": table["cpu"],
+            "geometry": table["geometry"][about["workload"]],
+            "kernel": {**table["kernel"], "series": table["series"],
+                       "configuration": table["configuration"],
+                       "append": about["append"]}, "labels": labels}
+
+
+def spread(values: list[float]) -> str:
+    """Return median (least..most) of some runs."""
+    return f"{statistics.median(values):.1f} ({min(values):.1f}..{max(values):.1f})"
+
+
+def mean_spread(values: list[float]) -> str:
+    """Return mean (least..most) of some runs."""
+    return f"{statistics.mean(values):.1f} ({min(values):.1f}..{max(values):.1f})"
+
+
+def literal(text: str) -> str:
+    """Return text as a literal block."""
+    return "::\n\n" + "\n".join(f"   {line}".rstrip() for line in text.split("\n")) + "\n"
+
+
+def wrapped(text: str, width: int = 100) -> str:
+    """Return text in lines of at most width characters."""
+    lines = [""]
+    for word in text.split():
+        if len(lines[-1]) + len(word) >= width:
+            lines.append("")
+        lines[-1] += (" " if lines[-1] else "") + word
+    return "\n".join(lines)
+
+
+def main() -> int:
+    """Do what the command line says; return the exit status."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
+    parser.add_argument("what", choices=("kernel", "count"))
+    parser.add_argument("group")
+    parser.add_argument("--results", type=Path, default=Path("build/results/model"))
+    parser.add_argument("--kernel", type=Path, help="O= directory, for count")
+    parser.add_argument("--only", action="append", default=[], metavar="PATTERN",
+                        help="count these boots only; may be repeated")
+    args, options = parser.parse_known_args()
+    try:
+        if args.group not in (known := groups()):
+            raise ValueError(f"GROUP={args.group} has no table of the model; "
+                             f"{' '.join(known)} have one")
+        of = known[args.group]
+        if args.what == "kernel":
+            print(of.kernel, *of.fragments)
+        else:
+            return of.count(args.results.resolve(), args.kernel.resolve(), options, args.only)
+    except (OSError, ValueError) as error:
+        print(f"model: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("model: interrupted; what was counted is kept", file=sys.stderr)
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,274 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The model in the guest: its counts against arithmetic, and its honesty."""
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any, Callable
+
+import pytest
+
+from selftests.model import expected
+from selftests.model.expected import compare
+from selftests.model.result import misses
+
+ResultOf = Callable[[str], tuple[dict[str, Any], Path]]
+
+
+def chosen(result: dict[str, Any], *starts: str) -> dict[str, expected.Expected]:
+    """Return the expected counts of the patterns whose names begin so."""
+    return {name: pattern
+            for name, pattern in expected.expected(result["geometry"]).items()
+            if name.startswith(starts)}
+
+
+@pytest.fixture(name="calibrate")
+def fixture_calibrate(result_of: ResultOf) -> dict[str, Any]:
+    """The result of the calibration with the geometry that it is made for."""
+    return result_of("calibrate")[0]
+
+
+def test_calibration_stride(calibrate: dict[str, Any]) -> None:
+    """Cold reads miss once for each line, at whatever stride."""
+    compare(calibrate, chosen(calibrate, "stride_"))
+
+
+def fits_or_not(result: dict[str, Any], fits: str, more: str) -> None:
+    """Fail unless the patterns fits_LEVEL count no miss in their level, the
+    patterns more_LEVEL one for each load, and all what arithmetic says."""
+    patterns = chosen(result, fits, more)
+    compare(result, patterns)
+    for level, name in enumerate(("l1", "l2", "llc")):
+        over = patterns[more + name]
+        assert patterns[fits + name].load_misses[level] == 0
+        assert over.load_misses[level] == over.loads > 0
+
+
+def test_calibration_capacity(calibrate: dict[str, Any]) -> None:
+    """What fits always hits; one way more, in turn, always misses."""
+    fits_or_not(calibrate, "capacity_", "over_")
+
+
+def test_calibration_conflict(calibrate: dict[str, Any]) -> None:
+    """As many lines of one set as it has ways hit; one more and all miss."""
+    fits_or_not(calibrate, "ways_", "conflict_")
+
+
+def test_calibration_writeback(calibrate: dict[str, Any]) -> None:
+    """A line that was written goes to memory once, when it is pushed out."""
+    compare(calibrate, chosen(calibrate, "write_"))
+
+
+def test_calibration_nt(calibrate: dict[str, Any]) -> None:
+    """Non-temporal stores bring nothing in and take out what they hit."""
+    compare(calibrate, chosen(calibrate, "nt_"))
+
+
+def test_calibration_split(calibrate: dict[str, Any]) -> None:
+    """An access that crosses a line counts for both."""
+    compare(calibrate, chosen(calibrate, "split"))
+
+
+def test_calibration_sharing(calibrate: dict[str, Any]) -> None:
+    """A store takes the line away from the other CPU."""
+    compare(calibrate, chosen(calibrate, "cpu"))
+
+
+def test_calibration_user(calibrate: dict[str, Any]) -> None:
+    """A region in user space counts no more and no less."""
+    compare(calibrate, chosen(calibrate, "user"))
+
+
+def test_calibration_complete(calibrate: dict[str, Any]) -> None:
+    """Each label of the guest has its arithmetic, and the other way round."""
+    assert set(calibrate["labels"]) == set(expected.expected(calibrate["geometry"]))
+
+
+def test_geometry_direction(result_of: ResultOf, calibrate: dict[str, Any]) -> None:
+    """Twice the size and the ways: other counts, again those of arithmetic."""
+    larger = result_of("calibrate-larger")[0]
+    compare(larger, expected.expected(larger["geometry"]))
+    for level, name in zip(expected.LEVELS, ("l1", "l2", "llc")):
+        for pattern in (f"over_{name}", f"conflict_{name}"):
+            assert misses(calibrate["labels"][pattern], level) > 0
+            assert misses(larger["labels"][pattern], level) == 0
+    with pytest.raises(AssertionError, match="by arithmetic"):
+        compare(calibrate, expected.expected(larger["geometry"]))
+
+
+def test_nt_rule(result_of: ResultOf, calibrate: dict[str, Any]) -> None:
+    """nt=evict takes a line out that is hit, nt=keep leaves it; neither brings one in."""
+    keep = result_of("calibrate-keep")[0]
+    assert (calibrate["geometry"]["nt"], keep["geometry"]["nt"]) == ("evict", "keep")
+    compare(keep, expected.expected(keep["geometry"]))
+    for result in (calibrate, keep):
+        assert misses(result["labels"]["nt_read_back"], "llc") == 256
+    assert misses(calibrate["labels"]["nt_hit_read"], "l1d") == 256
+    assert misses(keep["labels"]["nt_hit_read"], "l1d") == 0
+
+
+def test_fully_assoc_bound(result_of: ResultOf, calibrate: dict[str, Any]) -> None:
+    """Never above the count with sets, and below it where sets conflict."""
+    full = result_of("calibrate-full")[0]
+    compare(full, expected.expected(full["geometry"]))
+    for name, label in calibrate["labels"].items():
+        for level in expected.LEVELS:
+            assert misses(full["labels"][name], level) <= misses(label, level), name
+    for level, name in zip(expected.LEVELS, ("l1", "l2", "llc")):
+        assert misses(full["labels"][f"conflict_{name}"], level) == 0
+
+
+@pytest.mark.parametrize("workload", ["ring", "writers"])
+def test_repeat_identical(result_of: ResultOf, workload: str) -> None:
+    """The same run again gives the same bytes, instruction for instruction, with
+    one CPU and with four."""
+    first, second = (result_of(f"{workload}-{run}")[1].read_bytes() for run in "12")
+    assert len(first) > 10000
+    assert first == second
+
+
+def test_perturb(result_of: ResultOf) -> None:
+    """Memory laid out in another way gives other misses of the same switches: a
+    repeat that is identical is so because nothing changed."""
+    first, second = (result_of(name)[0]["labels"]["ring"] for name in ("ring-1", "ring-perturbed"))
+    stacks = [label["kinds"]["kernel stack"] for label in (first, second)]
+    assert abs(stacks[0]["lines"] - stacks[1]["lines"]) < 100
+    assert stacks[0]["l2"] != stacks[1]["l2"]
+
+
+def test_symbols(result_of: ResultOf, calibrate: dict[str, Any]) -> None:
+    """Misses are told by function: of the kernel, a module, the program."""
+    def names(result: dict[str, Any], label: str) -> list[str]:
+        return [function["name"] for function in result["labels"][label]["functions"]]
+
+    ring = names(result_of("ring-1")[0], "ring")
+    assert "__switch_to_asm" in ring and "__schedule" in ring
+    assert any(name.endswith("[user]") for name in ring)
+    assert names(calibrate, "user") == ["user_walk [user]"]
+    assert names(calibrate, "stride_8") == ["reads [calibrate]"]
+    assert names(result_of("writers-1")[0], "rep_movs_alternative") == ["rep_movs_alternative"]
+
+
+def test_kinds(result_of: ResultOf) -> None:
+    """Misses are told by kind of data, and none is lost between the kinds."""
+    for name, kinds in (("ring-1", {"task_struct", "kernel stack", "other"}),
+                        ("writers-1", {"page cache", "user buffer", "other"})):
+        result = result_of(name)[0]
+        label = result["labels"][result["workload"]]
+        assert kinds <= set(label["kinds"])
+        for level in expected.LEVELS:
+            assert misses(label, level) == sum(kind[level] for kind in label["kinds"].values())
+
+
+def test_ring_switches(result_of: ResultOf) -> None:
+    """A pass of the token is a switch, and each task's stack is seen."""
+    label = result_of("ring-1")[0]["labels"]["ring"]
+    assert label["units"] >= 64 * 20
+    assert result_of("ring-1024")[0]["labels"]["ring"]["units"] >= 2 * 1024
+    # Top of the stack and frames below it: more than 8 lines for each task
+    assert label["kinds"]["kernel stack"]["lines"] > 8 * 64
+    assert label["kinds"]["task_struct"]["lines"] > 8 * 64
+
+
+RINGS = [f"{kind}_{tasks}" for kind in ("pipe", "futex", "threads") for tasks in (4, 16)]
+
+
+def test_rings(result_of: ResultOf) -> None:
+    """One boot runs several rings, each with a label, its own tasks and switches."""
+    for boot in ("rings", "rings-churned"):
+        labels = result_of(boot)[0]["labels"]
+        assert list(labels) == RINGS
+        for name, label in labels.items():
+            tasks = int(name.split("_")[1])
+            assert 192 <= label["units"] < 600, name
+            assert label["kinds"]["kernel stack"]["lines"] > 8 * tasks, name
+            assert label["kinds"]["task_struct"]["lines"] > 8 * tasks, name
+            functions = {function["name"] for function in label["functions"]}
+            assert any("futex" in function for function in functions) != name.startswith("pipe"), name
+
+
+def test_rings_further(result_of: ResultOf) -> None:
+    """A further cache like the machine's own counts as that, in each ring and kind of data."""
+    differ = {}
+    for name, label in result_of("rings")[0]["labels"].items():
+        own, full = label["further"]["l2:1M:16"], label["further"]["l1d:48K:full"]
+        assert own == {"all": misses(label, "l2"), **{kind: found["l2"] for kind, found in label["kinds"].items()}}
+        differ[name] = full["all"] != misses(label, "l1d")
+    # Four threads fit either way
+    assert differ["pipe_16"] and differ["threads_16"]
+
+
+def test_rings_churn(result_of: ResultOf) -> None:
+    """Tasks that come and go between those of a ring change where these are."""
+    plain, churned = (result_of(boot)[0]["labels"] for boot in ("rings", "rings-churned"))
+    for name in ("pipe_16", "futex_16", "threads_16"):
+        assert plain[name]["kinds"]["kernel stack"]["l1d"] != churned[name]["kinds"]["kernel stack"]["l1d"] or \
+            plain[name]["kinds"]["task_struct"]["l1d"] != churned[name]["kinds"]["task_struct"]["l1d"], name
+
+
+def test_nothing_else(result_of: ResultOf) -> None:
+    """No console and no end of the boot is in a region."""
+    for name in ("ring-1", "writers-1"):
+        result = result_of(name)[0]
+        strangers = [function["name"] for function in
+                     result["labels"][result["workload"]]["functions"]
+                     if re.search("serial8250|uart|tty_|printk", function["name"])]
+        assert not strangers, name
+
+
+def test_writers_page_cache(result_of: ResultOf) -> None:
+    """Each line of the page cache that was written is brought in just once by
+    the copy, and the records are counted."""
+    result = result_of("writers-1")[0]
+    label, copy = (result["labels"][name] for name in ("writers", "rep_movs_alternative"))
+    lines = 2 * 1024 * 1024 // 64
+    assert label["units"] == 2 * 256
+    assert label["kinds"]["page cache"]["lines"] == lines
+    for level in expected.LEVELS:
+        assert copy["kinds"]["page cache"][level] == lines
+    assert copy["stores"] >= 2 * 1024 * 1024
+
+
+def test_reads_immediates(result_of: ResultOf) -> None:
+    """Immediate values are read without one access to data; loads cost one each,
+    and a miss each where the lines were pushed out."""
+    labels = result_of("reads")[0]["labels"]
+    for width in ("u32", "u64"):
+        for reads in (32, 128, 4096):
+            names = [f"{what}_{width}_{reads}" for what in ("loads", "immediates")]
+            loads, immediates = (next(
+                function for function in labels[name]["functions"]
+                if function["name"] == f"{name} [test_imv_reads]") for name in names)
+            calls = labels[names[0]]["units"]
+            assert calls == labels[names[1]]["units"] == 5
+            # The return address, in each
+            assert immediates["loads"] == calls and not immediates["stores"]
+            assert loads["loads"] == (reads + 1) * calls
+            assert misses(loads, "l1d") >= 0.9 * reads * calls
+            assert misses(immediates, "l1d") <= calls
+
+
+def test_ioctl_constant_sizes(result_of: ResultOf) -> None:
+    """A constant size is copied in place, whatever is in the kernel for others:
+    no copy function is executed, and instructions and accesses are saved."""
+    labels = result_of("ioctl")[0]["labels"]
+    copies = {"_copy_from_user", "_copy_to_user", "rep_movs_alternative"}
+    inline = ("constant", "set_winsize", "get_winsize")
+    called = ("called", "sized")
+    for name in (*inline, *called):
+        functions = {function["name"] for function in labels[name]["functions"]}
+        assert functions & copies == (copies if name in called else set()), name
+    cost = {name: (label["executed"]["instructions"] / label["units"],
+                   (label["loads"] + label["stores"]) / label["units"])
+            for name, label in labels.items()}
+    for at in range(2):
+        assert cost["nothing"][at] < cost["constant"][at] < cost["called"][at] < cost["sized"][at]
+
+
+def test_bound_beside(result_of: ResultOf) -> None:
+    """--bound boots again: the same accesses, with fully associative caches."""
+    result = result_of("ring-1")[0]
+    label, bound = result["labels"]["ring"], result["fully_associative"]["ring"]
+    for key in ("loads", "stores", "units"):
+        assert label[key] == bound[key]
+    assert misses(bound, "l2") < misses(label, "l2") / 10

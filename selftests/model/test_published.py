@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The published tables of the model are made of the kept counts, and those are whole."""
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from selftests.model import published
+from selftests.model.published import Published, groups
+from selftests.model.workloads import WORKLOADS
+from selftests.results import store
+
+pytestmark = pytest.mark.static
+KEYS = {"kind", "series", "configuration", "kernel", "qemu", "cpu", "memory", "command", "date",
+        "geometry", "depends", "runs", "cells"}
+GROUPS = pytest.mark.parametrize("of", groups().values(), ids=lambda of: of.group)
+
+
+@GROUPS
+def test_published_results(of: Published) -> None:
+    """Each run has its cells, and says how to get them again."""
+    table = store.read(of.group, "model")
+    assert KEYS == set(table)
+    assert {"release", "compiler", "image"} == set(table["kernel"])
+    assert set(table["runs"]) == set(of.runs) == {cell.partition("/")[0] for cell in table["cells"]}
+    for name, arguments in of.runs.items():
+        run = table["runs"][name]
+        given = dict(word.removeprefix("--set=").split("=", 1) for word in arguments
+                     if word.startswith("--set="))
+        assert run["workload"] == arguments[0]
+        assert run["words"] == {**WORKLOADS[arguments[0]].words, **given}, name
+        for word in arguments[1:]:
+            assert word.partition("=")[2] in run["command"], name
+    for path in of.files():
+        assert store.hash_of(path), path
+
+
+def toy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> tuple[Published, Path, list[str]]:
+    """Return a table of two runs, the kernel's O= directory, and the runs that are counted, by a
+    model that is none."""
+    counted: list[str] = []
+    kernel, results = tmp_path / "vm", tmp_path / "results"
+    (kernel / "arch/x86/boot").mkdir(parents=True)
+    (kernel / "arch/x86/boot/bzImage").write_text("image")
+    (kernel / ".config").write_text("CONFIG_TOY=y\n")
+    results.mkdir()
+
+    def model(arguments: list[str]) -> Any:
+        name = arguments[arguments.index("--name") + 1]
+        counted.append(name)
+        (results / f"{name}.json").write_text(json.dumps({
+            "workload": "ring", "words": {}, "geometry": {}, "qemu": "QEMU", "cpu": "max",
+            "memory": "1G",
+            "kernel": {"release": "7.3.4", "series": "x", "append": "", "configuration": None,
+                       "image": (kernel / "arch/x86/boot/bzImage").read_text()},
+            "command": "make model", "date": "2026-01-01", "seconds": 1.0,
+            "labels": {"ring": {"units": len(counted)}}}))
+        return type("Done", (), {"returncode": 0})
+    monkeypatch.setattr(published, "model", model)
+    monkeypatch.setattr(store, "PUBLISHED", tmp_path / "published")
+    monkeypatch.setattr(store, "refusal", lambda _files, _tree: "")
+    monkeypatch.setattr(store, "page_of", lambda _group, _name, table: f"{table['cells']}\n")
+    monkeypatch.setattr(Published, "files", lambda _self: ["selftests/model/tags.h"])
+    return (Published("toy", {"a": ["ring"], "b": ["ring"]},
+                      lambda _name, result: result["labels"], ("TOY",)), kernel, counted)
+
+
+def test_published_count(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """What was counted with the same kernel is taken; the table is made when all runs are there."""
+    of, kernel, counted = toy(monkeypatch, tmp_path)
+    results = tmp_path / "results"
+    with pytest.raises(ValueError, match="no boot c; there are a b"):
+        of.count(results, kernel, [], ["c"])
+    assert of.count(results, kernel, [], ["a"]) == 0
+    assert counted == ["toy-a"] and not store.file_of("toy", "model").exists()
+    assert of.count(results, kernel, [], []) == 0
+    assert counted == ["toy-a", "toy-b"]
+    table = store.read("toy", "model")
+    assert table["cells"] == {"a/ring": {"units": 1}, "b/ring": {"units": 2}}
+    assert set(table["depends"]) == {"selftests/model/tags.h", "patches of toy"}
+    (kernel / "arch/x86/boot/bzImage").write_text("another")
+    assert of.count(results, kernel, [], []) == 0 and len(counted) == 4
+    (kernel / ".config").write_text("")
+    with pytest.raises(ValueError, match="has no CONFIG_TOY"):
+        of.count(results, kernel, [], [])
+
+
+def test_published_is_one_kernel(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A run of another kernel is in no table, and a dirty tree's neither."""
+    of, kernel, _ = toy(monkeypatch, tmp_path)
+    about = {"workload": "ring", "words": {}, "geometry": {}, "qemu": "QEMU", "cpu": "max",
+             "memory": "1G",
+             "command": "", "date": "", "labels": {"ring": {}}}
+    runs = {name: {**about, "kernel": {"series": series, "append": name, "configuration": None}}
+            for name, series in (("a", "x"), ("b", "y"))}
+    with pytest.raises(ValueError, match="b has another kernel"):
+        of.table_of(runs, {})
+    monkeypatch.setattr(store, "refusal", lambda _files, _tree: "not published: an edit")
+    with pytest.raises(ValueError, match="not published: an edit"):
+        of.count(tmp_path / "results", kernel, [], [])

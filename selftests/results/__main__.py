@@ -1,0 +1,26 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Published tables: which are stale, and their pages.
+
+  python -m selftests.results         prints a line for each table that is not of today's files
+  python -m selftests.results pages   makes the pages of all tables anew
+
+Exit status: 0 done, 1 a table cannot be read, 2 usage.
+"""
+import sys
+
+from selftests.results import store
+
+if __name__ == "__main__":
+    if sys.argv[1:] not in ([], ["pages"]):
+        print("usage: python -m selftests.results [pages]", file=sys.stderr)
+        sys.exit(2)
+    try:
+        if sys.argv[1:]:
+            for group, name, table in store.tables():
+                store.publish(group, name, table)
+        for line in [] if sys.argv[1:] else store.stale():
+            print(line)
+    except (OSError, ValueError, KeyError) as error:
+        print(f"results: {error}", file=sys.stderr)
+        sys.exit(1)

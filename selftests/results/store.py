@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Published tables: the files Documentation/results/GROUP/TABLE.json, and whether they are of
+today's files.
+
+A table has its provenance once, then a line for each cell. "kind" is timed, modelled or counted. A
+timed table has a list "blocks", one for each CPU model, each with a provenance and cells of its
+own. "depends" is the hash of each file that a table or a block depends on, and that of the patches
+of its group.
+"""
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib
+import json
+import subprocess
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from selftests.queue.patchqueue import Queue, load_queue
+from selftests.results.machine import SAME_MODEL, cpu
+
+ROOT = Path(__file__).resolve().parents[2]
+PUBLISHED = ROOT / "Documentation/results"
+# Keys whose value has a line for each of its entries
+OPENED = {"blocks", "cells", "depends", "modelled", "runs"}
+PATCHES = "patches of "
+
+Table = dict[str, Any]
+
+
+def text_of(value: Any, opened: bool = True, indent: str = "") -> str:
+    """Return a value as JSON, with a line for each of its entries if opened, and again below the
+    keys in OPENED."""
+    if not opened or not value or not isinstance(value, (dict, list)):
+        return json.dumps(value)
+    inner = indent + " "
+    if isinstance(value, list):
+        lines, ends = [text_of(entry, True, inner) for entry in value], "[]"
+    else:
+        lines = [f"{json.dumps(key)}: {text_of(entry, key in OPENED, inner)}"
+                 for key, entry in value.items()]
+        ends = "{}"
+    return f"{ends[0]}\n{inner}" + f",\n{inner}".join(lines) + f"\n{indent}{ends[1]}"
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file that is there whole or not at all, and its directory; raises OSError."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    scratch = Path(f"{path}.part")
+    scratch.write_text(text, encoding="utf-8")
+    scratch.replace(path)
+
+
+def file_of(group: str, name: str) -> Path:
+    """Return the file of a group's table: name is that of the program that makes it."""
+    return PUBLISHED / group / f"{name}.json"
+
+
+def read(group: str, name: str) -> Table:
+    """Return a group's table; raises OSError, and ValueError for a file that is none."""
+    path = file_of(group, name)
+    table = json.loads(path.read_text(encoding="utf-8"))
+    if not isinstance(table, dict) or table.get("kind") not in ("timed", "modelled", "counted"):
+        raise ValueError(f"{path.relative_to(PUBLISHED)} is no table")
+    return table
+
+
+def page_of(group: str, name: str, table: Table) -> str:
+    """Return the page of a group's table, as page() of selftests/GROUP/NAME.py makes it."""
+    return (".. SPDX-License-Identifier: GPL-2.0\n"
+            f".. Made by selftests/{group}/{name}.py from {name}.json: do not edit.\n\n"
+            + importlib.import_module(f"selftests.{group}.{name}").page(table))
+
+
+def publish(group: str, name: str, table: Table) -> None:
+    """Write a group's table and the page made of it; raises OSError."""
+    path, page = file_of(group, name), page_of(group, name, table)
+    write_whole(path, text_of(table) + "\n")
+    write_whole(path.with_suffix(".rst"), page)
+
+
+def digest(data: bytes) -> str:
+    """Return the hash that results name."""
+    return hashlib.sha256(data).hexdigest()[:16]
+
+
+def series_hash(queue: Queue, group: str = "") -> str:
+    """Return the hash of the diffs of a queue's patches, in their order: of one group, or of all.
+
+    Changelogs, and the patches' names, are no part of it.
+    """
+    return digest("".join(patch.diff for of in queue.groups if group in ("", of.name)
+                          for patch in of.patches).encode())
+
+
+@functools.cache
+def queue_of_today() -> Queue:
+    """Return the repository's queue, read once."""
+    return load_queue(ROOT)
+
+
+def hash_of(name: str) -> str:
+    """Return the hash of what a table depends on, "" if that is gone.
+
+    name: a file or a directory (with all its files) below the repository, or "patches of GROUP".
+    """
+    if name.startswith(PATCHES):
+        return series_hash(queue_of_today(), name.removeprefix(PATCHES))
+    path = ROOT / name
+    if path.is_file():
+        return digest(path.read_bytes())
+    files = sorted(file for file in path.rglob("*") if file.is_file()
+                   and "__pycache__" not in file.parts)
+    return digest(b"".join(b"%s\0%s\0" % (str(file.relative_to(path)).encode(),
+                                          digest(file.read_bytes()).encode())
+                           for file in files)) if files else ""
+
+
+def depends(group: str, files: Iterable[str]) -> dict[str, str]:
+    """Return what a table stores: the hash of each file, and of the patches of its group.
+
+    Raises ValueError for a file that is not there.
+    """
+    found = {name: hash_of(name) for name in (*files, PATCHES + group)}
+    gone = [name for name, value in found.items() if not value]
+    if gone:
+        raise ValueError(f"no file {' '.join(gone)}")
+    return found
+
+
+def edited(tree: Path) -> list[str]:
+    """Return the patched files of a kernel tree that differ from what was pushed.
+
+    Raises ValueError for a tree that no push was recorded in.
+    """
+    record = tree / ".pc/.cache-footprint"
+    if not record.is_file():
+        raise ValueError(f"{tree} is no kernel tree with the series: make apply")
+    sums = [line.split()[1:] for line in record.read_text(encoding="utf-8").splitlines()
+            if line.startswith("sum ")]
+    return [name for value, name in sums if not (tree / name).is_file()
+            or hashlib.sha256((tree / name).read_bytes()).hexdigest() != value]
+
+
+def refusal(files: Iterable[str], tree: Path) -> str:
+    """Return why no result of now is published, in one line; "" if one can be.
+
+    files: that the table depends on; tree: the kernel tree that was built. Raises ValueError as
+    edited().
+    """
+    status = subprocess.run(["git", "-C", str(ROOT), "status", "--porcelain", "--", *files,
+                             "patches", "series"],
+                            capture_output=True, text=True, check=False)
+    if status.returncode:
+        return f"not published: git status: {status.stderr.strip()}"
+    changed = [line[3:] for line in status.stdout.splitlines()]
+    where = "the repository"
+    if not changed:
+        changed, where = edited(tree), str(tree)
+    more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
+    what = f"not published: {where} has changes that are in no commit or patch"
+    return f"{what}: {changed[0]}{more}" if changed else ""
+
+
+def ready(group: str, files: Iterable[str], tree: Path) -> dict[str, str]:
+    """Return depends() of a table that is about to be made; raises ValueError when none can be."""
+    if why := refusal(files, tree):
+        raise ValueError(why)
+    return depends(group, files)
+
+
+def unchanged(group: str, before: dict[str, str]) -> None:
+    """Raise ValueError when files that a table depends on were changed while it was made."""
+    if depends(group, [name for name in before if not name.startswith(PATCHES)]) != before:
+        raise ValueError("not published: files that the table depends on were changed meanwhile")
+
+
+def changes(about: Table) -> str:
+    """Return what a table, or a block of one, depends on and is not as it was; "" if nothing is."""
+    if not about.get("depends"):
+        return "what it depends on was not recorded"
+    found = {name: hash_of(name) for name, value in about["depends"].items()
+             if hash_of(name) != value}
+    return ", ".join(f"{name} {'changed' if value else 'is gone'}" for name, value in found.items())
+
+
+def tables() -> Iterator[tuple[str, str, Table]]:
+    """Return all published tables as group, name, table; raises as read()."""
+    for path in sorted(PUBLISHED.glob("*/*.json")):
+        yield path.parent.name, path.stem, read(path.parent.name, path.stem)
+
+
+def stale(kinds: tuple[str, ...] = ("timed", "modelled", "counted")) -> list[str]:
+    """Return a line for each table of these kinds that is not of today's files.
+
+    A block of a CPU model that is not this machine's is listed with its series, and is no stale
+    one. Raises as read().
+    """
+    found = []
+    for group, name, table in tables():
+        if table["kind"] not in kinds:
+            continue
+        for about in table.get("blocks", [table]):
+            what = f"{group}/{name}, {table['kind']}"
+            if table["kind"] == "timed":
+                machine = about["machine"]
+                what += " on {model name}, family {cpu family}, model {model}".format(**machine)
+                if any(machine.get(key) != value for key, value in cpu().items()
+                       if key in SAME_MODEL):
+                    found.append(f"{what}: of series {about['series']}")
+                    continue
+            if why := changes(about):
+                found.append(f"stale: {what}, of series {about['series'] or 'not recorded'}: {why}")
+    return found

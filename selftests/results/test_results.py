@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Published tables are whole, say when they are not of today's files, and are not made of what is
+in no commit."""
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+import subprocess
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from selftests.queue.patchqueue import load_queue
+from selftests.results import store
+from selftests.results.machine import SAME_MODEL, cpu, machine
+
+PATCH = "Subject: a patch\n\n{message}\n---\n--- a/file\n+++ b/file\n@@ -1 +1 @@\n-old\n+{line}\n"
+SERIES = ("# --- group preparations: before all ---\none.patch\n"
+          "# --- group toy: a toy ---\ntwo.patch\n")
+PUSHED = "pushed\n"
+Place = tuple[str, ...]
+TABLES = pytest.mark.parametrize(("group", "name"), [(group, name) for group, name,
+                                                     _ in store.tables()])
+
+
+@pytest.mark.full
+def test_stale_tables() -> None:
+    """What is modelled or counted is of today's files."""
+    found = store.stale(("modelled", "counted"))
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.static
+def test_tables_whole() -> None:
+    """Each file is a table as the writer writes it, with what every table has, and a page; no page
+    is without one."""
+    found = list(store.tables())
+    assert found
+    for group, name, table in found:
+        path = store.file_of(group, name)
+        assert path.read_text(encoding="utf-8") == store.text_of(table) + "\n", path
+        for about in table.get("blocks", [table]):
+            assert {"series", "command", "date", "depends", "cells"} <= set(about), path
+            assert about["cells"], path
+    pages = {(path.parent.name, path.stem) for path in store.PUBLISHED.glob("*/*.rst")}
+    assert pages == {(group, name) for group, name, _ in found}
+
+
+@pytest.mark.static
+@TABLES
+def test_pages(group: str, name: str) -> None:
+    """The page is what the program makes of the table today."""
+    page = store.file_of(group, name).with_suffix(".rst").read_text(encoding="utf-8")
+    assert page == store.page_of(group, name, store.read(group,
+                                                         name)), "python -m selftests.results pages"
+
+
+def leaves(value: Any, path: Place = ()) -> dict[Place, list[Callable[[], None]]]:
+    """Return what changes the numbers below a value, by their place; the entries of a list share a
+    place."""
+    found: dict[Place, list[Callable[[], None]]] = {}
+    entries = value.items() if isinstance(value, dict) else enumerate(
+        value if isinstance(value, list) else [])
+    for key, entry in entries:
+        place = (*path, str(key) if isinstance(value, dict) else "[]")
+        if isinstance(entry, (int, float)):
+            found.setdefault(place, []).append(
+                lambda key=key, entry=entry: value.__setitem__(key, entry * 7 + 1000))
+        for inner, changes in leaves(entry, place).items():
+            found.setdefault(inner, []).extend(changes)
+    return found
+
+
+@pytest.mark.static
+@TABLES
+def test_pages_can_fail(group: str, name: str) -> None:
+    """Changed numbers change the page: those of a run, an option or a measure; and, but for the
+    quartiles of what is timed, all those of one name."""
+    table = store.read(group, name)
+    of = table["blocks"][0] if "blocks" in table else table
+    whole, kept = store.page_of(group, name, table), of["cells"]
+
+    def changes(names: Iterable[str], place: Place | None = None) -> bool:
+        cells = {name: copy.deepcopy(kept[name]) for name in names}
+        for cell in cells.values():
+            for at, found in leaves(cell).items():
+                for change in found if place in (None, at) else []:
+                    change()
+        of["cells"] = {**kept, **cells}
+        return store.page_of(group, name, table) != whole
+
+    for start in {cell.partition("/")[0] for cell in kept}:
+        assert changes(cell for cell in kept if cell.partition("/")[0] == start), start
+    for place in {place for cell in kept.values() for place in leaves(cell)}:
+        assert table["kind"] == "timed" or changes(kept, place), place
+
+
+@pytest.fixture(name="repository")
+def fixture_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository with a queue of two patches and a table's program, committed; it is the tests'
+    own."""
+    monkeypatch.setattr(store, "ROOT", tmp_path)
+    monkeypatch.setattr(store, "PUBLISHED", tmp_path / "Documentation/results")
+    monkeypatch.setattr(store, "page_of", lambda *_: "page\n")
+    monkeypatch.setattr(store, "queue_of_today", lambda: load_queue(tmp_path))
+    (tmp_path / "patches").mkdir()
+    (tmp_path / "series").write_text(SERIES)
+    for name in ("one", "two"):
+        (tmp_path / f"patches/{name}.patch").write_text(PATCH.format(message="Why.", line=name))
+    (tmp_path / "programs").mkdir()
+    (tmp_path / "programs/a.c").write_text("a")
+    for words in (["init", "-q"], ["add", "."],
+                  ["-c", "user.name=user", "-c", "user.email=user@localhost", "commit", "-q", "-m",
+                   "all"]):
+        subprocess.run(["git", *words], cwd=tmp_path, check=True)
+    return tmp_path
+
+
+@pytest.mark.static
+def test_series_hash(repository: Path) -> None:
+    """It is that of the diffs of one group, or of all, in their order; no changelog changes it."""
+    def hashes() -> tuple[str, ...]:
+        return tuple(store.series_hash(load_queue(repository), group)
+                     for group in ("", "preparations", "toy"))
+    first, patch = hashes(), repository / "patches/two.patch"
+    assert len(set(first)) == 3
+    patch.write_text(PATCH.format(message="Why, in better words.", line="two"))
+    assert hashes() == first
+    patch.write_text(PATCH.format(message="Why.", line="another"))
+    assert [a == b for a, b in zip(first, hashes(), strict=True)] == [False, True, False]
+    (repository / "series").write_text("one.patch\ntwo.patch\n")
+    changed = hashes()[0]
+    (repository / "series").write_text("two.patch\none.patch\n")
+    assert hashes()[0] != changed
+
+
+@pytest.mark.static
+@pytest.mark.parametrize("what, said", [
+    ("nothing", ""), ("file", "programs changed"), ("gone", "programs is gone"),
+    ("patch", "patches of toy changed"), ("preparation", ""),
+    ("unrecorded", "what it depends on was not recorded")])
+def test_stale_says_why(repository: Path, what: str, said: str) -> None:
+    """A table is stale when a file, or a patch of its group, is not as it was; the line names it.
+    """
+    depends = {} if what == "unrecorded" else store.depends("toy", ["programs"])
+    store.publish("toy", "model", {"kind": "modelled", "series": "x", "depends": depends,
+                                   "cells": {"a": 1}})
+    changes = {"file": ("programs/a.c", "b"),
+               "patch": ("patches/two.patch", PATCH.format(message="", line="b")),
+               "preparation": ("patches/one.patch", PATCH.format(message="", line="b"))}
+    if what in changes:
+        (repository / changes[what][0]).write_text(changes[what][1])
+    if what == "gone":
+        (repository / "programs/a.c").unlink()
+        with pytest.raises(ValueError, match="no file programs"):
+            store.depends("toy", ["programs"])
+    assert store.stale() == ([f"stale: toy/model, modelled, of series x: {said}"] if said else [])
+    assert store.stale(("counted",)) == []
+
+
+@pytest.mark.static
+def test_stale_timed(repository: Path) -> None:
+    """A block of another CPU model is listed with its series; one of this machine's is stale as
+    other tables are."""
+    del repository
+    own = {**cpu(), "tsc_khz": 1, "hypervisor": "none"}
+    blocks = [{"machine": {**own, **more}, "series": series, "depends": {}, "cells": {}}
+              for series, more in (("x", {}), ("y", {"stepping": "another"}),
+                                   ("z", {"vendor_id": None}))]
+    store.publish("toy", "bench", {"kind": "timed", "blocks": blocks})
+    what = "toy/bench, timed on {model name}, family {cpu family}, model {model}".format(**own)
+    assert store.stale() == [f"stale: {what}, of series x: what it depends on was not recorded",
+                             f"{what}: of series y", f"{what}: of series z"]
+
+
+@pytest.mark.static
+def test_dirty_is_refused(repository: Path) -> None:
+    """Nothing is published of a file, a patch or a kernel tree with changes that are in no commit
+    or patch."""
+    tree = repository / "tree"
+    with pytest.raises(ValueError, match="no kernel tree with the series"):
+        store.refusal(["programs"], tree)
+    (tree / ".pc").mkdir(parents=True)
+    (tree / "fork.c").write_text(PUSHED)
+    (tree / ".pc/.cache-footprint").write_text(
+        f"hash x\npatch one.patch\nsum {hashlib.sha256(PUSHED.encode()).hexdigest()}  fork.c\n")
+    assert store.refusal(["programs"], tree) == ""
+    (tree / "fork.c").write_text("edited\n")
+    why = store.refusal(["programs"], tree)
+    assert why.endswith("has changes that are in no commit or patch: fork.c")
+    (tree / "fork.c").write_text(PUSHED)
+    for name in ("programs/new.c", "patches/two.patch", "series"):
+        path = repository / name
+        old = path.read_text() if path.exists() else None
+        path.write_text(f"{old or ''}# changed\n")
+        why = store.refusal(["programs"], tree)
+        assert why.startswith("not published: the repository has changes"), why
+        assert "\n" not in why and name in why
+        path.unlink() if old is None else path.write_text(old)
+    (repository / "another").write_text("of no table")
+    assert store.refusal(["programs"], tree) == ""
+
+
+@pytest.mark.static
+def test_machine() -> None:
+    """The machine has what makes a CPU model, a frequency that is one, and no name of the host."""
+    found = machine()
+    assert {*SAME_MODEL, "model name", "tsc_khz", "hypervisor", "kernel", "caches",
+            "copy flags"} == set(found)
+    assert 100_000 < int(found["tsc_khz"]) < 10_000_000
+    assert (found["hypervisor"] == "none") == ("hypervisor" not in str(found["copy flags"]).split())
+
+
+@pytest.mark.static
+def test_text_of() -> None:
+    """A table has one line a cell, whatever is in it, and is read back as it was."""
+    cells = {"a": {"b": [1, None]}, "c": [{"d": 2}]}
+    table = {"kind": "timed", "none": {}, "blocks": [{"cells": cells}], "depends": {}}
+    text = store.text_of(table)
+    assert json.loads(text) == table
+    lines = [line.strip() for line in text.split("\n")]
+    assert lines[6:8] == ['"a": {"b": [1, null]},', '"c": [{"d": 2}]']

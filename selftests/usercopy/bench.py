@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Times user copies of 1 byte to 4 KiB, in user space on the real CPU: copies.c, with the tree's
+own routines and its header of constant sizes.
+
+`make bench GROUP=usercopy` makes Documentation/results/usercopy/bench.rst. STAC and CLAC, which the
+kernel executes around each copy, cannot be executed in user space. Each ratio is therefore given
+twice: as timed, and with PAIR cycles added to both sides.
+"""
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from selftests.bench.measure import assemble, command, machine_words, page_of, samples
+from selftests.results.store import Table
+
+HERE = Path(__file__).resolve().parent
+# What the table depends on beside this file
+PROGRAMS = ("copies.c",)
+MEASURES = ("hot", "misaligned", "aliased", "cold", "random64", "random512")
+COPIES = ("none", "fsrm", "erms", "movsq", "unrolled", "string", "const")
+# Cycles of the time-stamp counter that STAC and CLAC are taken to need together: stated, not measured
+PAIR = 20
+
+Sample = dict[str, dict[str, float]]
+
+
+def build(tree: Path, directory: Path) -> Path:
+    """Assemble the tree's routines, unchanged, and link copies.c with them."""
+    objects = assemble(tree, directory, (
+        ("copy_user_64.S", "movsq.o", ["-DSYM_SUFFIX=_movsq"]),
+        ("copy_user_64.S", "erms.o", ["-DSYM_SUFFIX=_erms", "-DCPU_HAS=X86_FEATURE_ERMS"]),
+        ("copy_user_variants_64.S", "variants.o", [])))
+    program = directory / "copies"
+    header = (tree / "arch/x86/include/asm/uaccess_const.h").resolve()
+    command("gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-mno-red-zone", f'-DCONST_HEADER="{header}"', "-o", program,
+            HERE / "copies.c", *objects)
+    return program
+
+
+def run(tree: Path, rounds: int) -> dict[str, Any]:
+    """Measure; return what is the block's own."""
+    with tempfile.TemporaryDirectory() as directory:
+        program = build(tree, Path(directory))
+        return {"cells": {measure: samples(program, measure, rounds) for measure in MEASURES}}
+
+
+def ratio(copies: Sample, slow: str, fast: str) -> tuple[float, float]:
+    """Return how many times faster one copy is than another: as timed, and with STAC and CLAC
+    around both."""
+    before, after = copies[slow]["median"], copies[fast]["median"]
+    return before / after, (before + PAIR) / (after + PAIR)
+
+
+def cell(copies: Sample, slow: str, fast: str) -> str:
+    """Return both ratios as a table has them, nothing where one of the two copies was not timed."""
+    return "{:.1f} ({:.1f})".format(*ratio(copies, slow, fast)) if fast in copies else ""
+
+
+HEADS = {
+    "hot": "Fixed sizes, hot: cycles for a copy",
+    "misaligned": "Fixed sizes, hot, misaligned (3 modulo 64 to 5 modulo 64): cycles for a copy",
+    "aliased": "The same, and the destination is 2 above the source modulo 4 KiB: cycles for a copy",
+    "cold": "Fixed sizes, source and destination in no cache, one copy at a time: cycles for a copy",
+    "random64": "Sizes drawn from 1 to 64 bytes, hot: cycles for a copy",
+    "random512": "Sizes drawn from 1 to 512 bytes, hot: cycles for a copy",
+}
+
+
+def table(result: dict[str, Any], measure: str) -> str:
+    """Return a measure as an rst table."""
+    head = ["bytes", *COPIES, "const: fsrm", "const: erms", "unrolled: fsrm", "noise"]
+    lines = [f".. csv-table:: {HEADS[measure]}", "   :header: " + ", ".join(f'"{name}"' for name in head), ""]
+    for size, copies in result["measures"][measure].items():
+        noise = abs(copies["fsrm_again"]["median"] / copies["fsrm"]["median"] - 1)
+        cells = [f"1..{size}" if measure.startswith("random") else size,
+                 *(f"{copies[name]['median']:.1f}" if name in copies else "" for name in COPIES),
+                 cell(copies, "fsrm", "const"), cell(copies, "erms", "const"), cell(copies, "fsrm", "unrolled"),
+                 f"{100 * noise:.0f} %"]
+        lines.append("   " + ", ".join(f'"{text}"' for text in cells))
+    return "\n".join(lines) + "\n"
+
+
+def verdict(result: dict[str, Any], slow: str, fast: str, least: float, sizes: tuple[int, int]) -> str:
+    """Return one line: whether a copy is so many times faster at all sizes of a range, hot, and
+    where it is not."""
+    low, high = sizes
+    ratios = {int(size): ratio(copies, slow, fast) for size, copies in result["measures"]["hot"].items()
+              if low <= int(size) <= high and fast in copies}
+    words = []
+    for what, which in (("as timed", 0), ("with STAC and CLAC", 1)):
+        lost = [f"{size} bytes ({both[which]:.2f})" for size, both in ratios.items() if both[which] < least]
+        words.append(f"{what} {'holds' if not lost else 'does not hold at ' + ', '.join(lost)}")
+    return f"* {fast} at least {least:g} times faster than {slow}, {low} to {high} bytes, hot: {'; '.join(words)}."
+
+
+def part(result: dict[str, Any]) -> str:
+    """Return the part of the page that is made of a block."""
+    return "\n".join([
+        f"Timed in user space: {machine_words(result)}; medians of {result['rounds']} rounds in which the copies take turns; "
+        f"``{result['command']}``, {result['date']}. Noise: the difference between two turns of the same copy, fsrm. "
+        "none is a call that copies nothing; fsrm is mainline's copy on a CPU with that flag, erms (rep_movs_alternative) "
+        "on one with ERMS only, movsq on one with neither; unrolled and string are what x86_usercopy= can choose, const is "
+        "X86_USERCOPY_CONST: all as they stand in the tree. Loop and call are included, STAC, CLAC and the check of the "
+        f"address are not. \"a: b\" is how many times faster a is than b, in brackets with {PAIR} cycles for STAC and CLAC "
+        "added to both: a figure that is stated here, not measured.", "",
+        verdict(result, "fsrm", "const", 1.5, (1, 64)),
+        verdict(result, "erms", "const", 2, (1, 64)),
+        verdict(result, "fsrm", "unrolled", 1.4, (128, 512)), "",
+        *(table(result, measure) for measure in MEASURES)])
+
+
+def page(table: Table) -> str:
+    """Return the page of the table, without its head."""
+    return page_of(table, part)
