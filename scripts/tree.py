@@ -6,6 +6,7 @@
   tree.py unapply      take it off
   tree.py branch       make it commits on a new branch of a git tree; the work tree is not touched
   tree.py export DIR   copy the patches to DIR and print the lines for the series file there
+  tree.py edited       print the patched files that differ from what was pushed
 Environment: KDIR (the tree, default build/linux), GROUP (names of groups, default all of them),
 FORCE=1 (another kernel version), DISCARD=1 (throw away edits that are in no patch), QUEUE, PIN,
 BUILD.
@@ -182,6 +183,10 @@ class Tree:
         self.git(self.path, "update-index", "-q", "--refresh")
         return self.git(self.path, "diff-files", "--name-only").splitlines()
 
+    def edited(self) -> list[str]:
+        """Return the patched files that differ from the last complete push."""
+        return self.differing(*self.record("commit")) if self.store.is_dir() else []
+
     def copy_files(self, paths: list[str]) -> None:
         """Copy `paths`, the files of the patches on the tree, and quilt's directory."""
         self.copy.mkdir(parents=True)
@@ -316,7 +321,7 @@ class Tree:
         label = f"group {' '.join(groups)}, {wanted}" if groups else wanted
         if self.record("hash") == [wanted] and self.applied() == self.record("patch") == names:
             (self.pc / ".quilt_patches").write_text(f"{self.directory}\n")
-            edited = self.differing(*self.record("commit")) if self.store.is_dir() else []
+            edited = self.edited()
             note = f"; edited since: {' '.join(edited[:5])}" if edited else ""
             say(f"{self.path} has the series already ({label}){note}")
             return
@@ -400,6 +405,11 @@ def export(to: str, patches: list[Patch]) -> None:
 def work(tree: Tree, command: str, to: str) -> None:
     """Run one command on the tree."""
     groups = os.environ.get("GROUP", "").split()
+    if command == "edited":
+        if not tree.record("commit"):
+            raise Stop(f"{tree.path} is no kernel tree with the series: make apply")
+        take_lock(tree.path)
+        return print("".join(f"{path}\n" for path in tree.edited()), end="")
     patches = load_queue(tree.directory).choose(groups) if command != "unapply" else []
     if command == "export":
         return export(to, patches)
@@ -419,8 +429,8 @@ def work(tree: Tree, command: str, to: str) -> None:
 
 def main(command: str = "", to: str = "") -> None:
     """Run one command; see the first comment of this file. Raises Stop for every known failure."""
-    if command not in ("apply", "unapply", "branch", "export"):
-        raise Stop("usage: tree.py apply|unapply|branch|export DIR")
+    if command not in ("apply", "unapply", "branch", "export", "edited"):
+        raise Stop("usage: tree.py apply|unapply|branch|export DIR|edited")
     if command == "export" and not to:
         raise Stop("usage: make export DIR=debian/patches/cache-footprint [GROUP=name]")
     if command == "branch" and not os.environ.get("KDIR"):

@@ -13,11 +13,13 @@ import functools
 import hashlib
 import importlib
 import json
+import os
 import subprocess
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from selftests.queue import patchqueue
 from selftests.queue.patchqueue import Queue, load_queue
 from selftests.results.machine import SAME_MODEL, cpu
 
@@ -26,6 +28,7 @@ PUBLISHED = ROOT / "Documentation/results"
 # Keys whose value has a line for each of its entries
 OPENED = {"blocks", "cells", "depends", "modelled", "runs"}
 PATCHES = "patches of "
+TREE_PY = ROOT / "scripts/tree.py"
 
 Table = dict[str, Any]
 
@@ -91,8 +94,8 @@ def series_hash(queue: Queue, group: str = "") -> str:
 
     Changelogs, and the patches' names, are no part of it.
     """
-    return digest("".join(patch.diff for of in queue.groups if group in ("", of.name)
-                          for patch in of.patches).encode())
+    return patchqueue.series_hash(patch for of in queue.groups if group in ("", of.name)
+                                  for patch in of.patches)
 
 
 @functools.cache
@@ -135,13 +138,11 @@ def edited(tree: Path) -> list[str]:
 
     Raises ValueError for a tree that no push was recorded in.
     """
-    record = tree / ".pc/.cache-footprint"
-    if not record.is_file():
-        raise ValueError(f"{tree} is no kernel tree with the series: make apply")
-    sums = [line.split()[1:] for line in record.read_text(encoding="utf-8").splitlines()
-            if line.startswith("sum ")]
-    return [name for value, name in sums if not (tree / name).is_file()
-            or hashlib.sha256((tree / name).read_bytes()).hexdigest() != value]
+    done = subprocess.run([TREE_PY, "edited"], capture_output=True, text=True,
+                          env=os.environ | {"KDIR": str(tree)}, check=False)
+    if done.returncode:
+        raise ValueError(done.stderr.strip().removeprefix("edited: error: "))
+    return done.stdout.splitlines()
 
 
 def refusal(files: Iterable[str], tree: Path) -> str:

@@ -4,8 +4,8 @@ in no commit."""
 from __future__ import annotations
 
 import copy
-import hashlib
 import json
+import os
 import subprocess
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from selftests.queue import minikernel
 from selftests.queue.patchqueue import load_queue
 from selftests.results import store
 from selftests.results.machine import SAME_MODEL, cpu, machine
@@ -20,7 +21,6 @@ from selftests.results.machine import SAME_MODEL, cpu, machine
 PATCH = "Subject: a patch\n\n{message}\n---\n--- a/file\n+++ b/file\n@@ -1 +1 @@\n-old\n+{line}\n"
 SERIES = ("# --- group preparations: before all ---\none.patch\n"
           "# --- group toy: a toy ---\ntwo.patch\n")
-PUSHED = "pushed\n"
 Place = tuple[str, ...]
 TABLES = pytest.mark.parametrize(("group", "name"), [(group, name) for group, name,
                                                      _ in store.tables()])
@@ -177,21 +177,22 @@ def test_stale_timed(repository: Path) -> None:
 
 
 @pytest.mark.static
-def test_dirty_is_refused(repository: Path) -> None:
+def test_dirty_is_refused(repository: Path, tmp_path: Path) -> None:
     """Nothing is published of a file, a patch or a kernel tree with changes that are in no commit
     or patch."""
-    tree = repository / "tree"
+    tree = minikernel.make_tree(tmp_path / "linux")
     with pytest.raises(ValueError, match="no kernel tree with the series"):
         store.refusal(["programs"], tree)
-    (tree / ".pc").mkdir(parents=True)
-    (tree / "fork.c").write_text(PUSHED)
-    (tree / ".pc/.cache-footprint").write_text(
-        f"hash x\npatch one.patch\nsum {hashlib.sha256(PUSHED.encode()).hexdigest()}  fork.c\n")
+    queue = minikernel.make_queue(tmp_path / "queue", 2)
+    subprocess.run([store.TREE_PY, "apply"], check=True, capture_output=True,
+                   env=os.environ | {"KDIR": str(tree), "QUEUE": str(queue), "GROUP": ""})
     assert store.refusal(["programs"], tree) == ""
-    (tree / "fork.c").write_text("edited\n")
+    patched = tree / "lib/file0.c"
+    pushed = patched.read_text()
+    patched.write_text("edited\n")
     why = store.refusal(["programs"], tree)
-    assert why.endswith("has changes that are in no commit or patch: fork.c")
-    (tree / "fork.c").write_text(PUSHED)
+    assert why.endswith("has changes that are in no commit or patch: lib/file0.c")
+    patched.write_text(pushed)
     for name in ("programs/new.c", "patches/two.patch", "series"):
         path = repository / name
         old = path.read_text() if path.exists() else None
