@@ -713,8 +713,8 @@ def interrupted(stages: dict, start: str, command: str, group: str = "") -> Iter
                 os.killpg(process.pid, how)
             _, err = process.communicate(timeout=60)
             code = process.returncode
-            if code in (-signal.SIGINT, -signal.SIGTERM):  # before tree.py's first line
-                code = 130
+            if code in (-signal.SIGINT, -signal.SIGTERM) or err.endswith("KeyboardInterrupt\n"):
+                code = 130  # before tree.py's own lines; Python prints where it was
             else:
                 assert (code == 130) == ("as it was" in err), err
             assert code in (0, 130, -signal.SIGKILL), err
