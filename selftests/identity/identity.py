@@ -53,6 +53,11 @@ from selftests.queue.proc import must  # noqa: E402
 from selftests.queue.scratch import Sources  # noqa: E402
 
 FRAGMENTS = ("vm", "all-off")
+# What a verdict depends on: files below the repository, files below selftests/
+CONFIGURATION = ("configs/*.config", "selftests/*/*.config", "selftests/groups.py")
+CONFIGURATION += ("scripts/kernel.sh", "scripts/lib.sh")
+CODE = ("identity/cc.sh", "identity/compare.py", "identity/identity.py", "identity/texts.py")
+CODE += ("queue/mover.py", "queue/patchqueue.py", "queue/proc.py", "queue/scratch.py", "proofs.py")
 SPACE_MIB = 6000
 FIXED_LINE = "#pragma GCC system_header\n#undef __LINE__\n#define __LINE__ 1\n"
 # The symbols that arch/x86/boot takes from vmlinux
@@ -117,15 +122,7 @@ def say(text: str) -> None:
 
 def configuration(settings: Settings) -> dict[str, str]:
     """Return all files that decide how the kernel is configured, for a key."""
-    return proofs.contents(
-        settings.root,
-        "configs/**/*",
-        "selftests/*/*.config",
-        "selftests/*/kernels",
-        "selftests/groups.py",
-        "scripts/kernel.sh",
-        "scripts/lib.sh",
-    )
+    return proofs.contents(settings.root, *CONFIGURATION)
 
 
 def verdict_key(settings: Settings, queue: Queue, sources: Sources, options: str) -> str:
@@ -138,8 +135,7 @@ def verdict_key(settings: Settings, queue: Queue, sources: Sources, options: str
         tree=fingerprint(listing(settings.tree), set(queue.paths)),
         originals=[proofs.content(path) if path else "none" for path in originals],
         configuration=configuration(settings),
-        code=proofs.contents(HERE, "*.py", "*.sh")
-        | proofs.contents(HERE.parent, "queue/*.py", "proofs.py"),
+        code=proofs.contents(HERE.parent, *CODE),
         tools=proofs.toolchain(*settings.compiler.split()),
         variables=[settings.compiler, *(os.environ.get(name, "") for name in variables), options],
     )

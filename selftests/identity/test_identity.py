@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from selftests.identity.identity import CODE
+
 HERE = Path(__file__).resolve().parent
 MARK = "# --- gated from here ---\n"
 SOURCE = (
@@ -290,3 +292,15 @@ def test_script_no_mark(queue: Path) -> None:
     (queue / "series").write_text("off.patch\n")
     run = run_script(queue)
     assert run.returncode == 1 and "the series has no line" in run.stderr
+
+
+def test_script_code() -> None:
+    """The verdict depends on each module of ours that is loaded for it."""
+    code = {HERE.parent / name for name in CODE}
+    assert all(path.is_file() for path in code)
+    program = "import sys; from selftests.identity import identity\n" \
+              "print(*(m.__file__ for n, m in sys.modules.items() if n.startswith('selftests.')\n" \
+              "        and m.__file__), sep='\\n')"
+    run = subprocess.run([sys.executable, "-c", program], cwd=HERE.parents[1], check=True,
+                         capture_output=True, text=True)
+    assert {Path(line) for line in run.stdout.split()} | {HERE / "cc.sh"} == code
