@@ -158,7 +158,7 @@ newer_tarball() {
 
 # rehearse TREE: whether the series applies to the tree, which is as it was afterwards
 rehearse() {
-	(unset GROUP; export KDIR=$1; "$ROOT/scripts/tree.py" apply && "$ROOT/scripts/tree.py" unapply) > "$work/rehearsal.log" 2>&1 ||
+	{ env GROUP= KDIR="$1" "$ROOT/scripts/tree.py" apply && env GROUP= KDIR="$1" "$ROOT/scripts/tree.py" unapply; } > "$work/rehearsal.log" 2>&1 ||
 		die "Linux $newer is all that the mirror has, and the series does not apply to it: $(grep -m 1 error: "$work/rehearsal.log"). LINUX_TARBALL=file names Linux $version"
 }
 
