@@ -146,26 +146,6 @@ def test_robust_push_interrupted(mini: dict, how: int) -> None:
     assert Fingerprint.of(mini["tree"]) == before
 
 
-def test_robust_build_interrupted() -> None:
-    """On the kernel of this run: some objects go, the build is interrupted, the next one is whole and the one after is idle."""
-    out = BUILD / "out/vm"
-    image = out / "arch/x86/boot/bzImage"
-    variables = {"BUILD": BUILD, "CF_TREE": os.environ.get("CF_TREE", BUILD / "linux")}
-    assert image.exists(), "no kernel: run make kernel"
-    before = image.read_bytes()
-    for directory in ("fs", "kernel", "mm"):
-        for path in (out / directory).glob("*.o"):
-            path.unlink()
-    process = script("kernel.sh", BUILD.parent, "vm", **variables)
-    code, err = interrupt_when(process, lambda: any((out / "fs").glob("*.o")))
-    assert code == 130 and "run it again" in err, f"{code}: {err}"
-    must_pass(run("kernel.sh", BUILD.parent, "vm", **variables))
-    assert image.read_bytes() == before, "the image differs from the one of an uninterrupted build"
-    must_pass(run("kernel.sh", BUILD.parent, "vm", **variables))
-    compiled = [line for line in (out / "build.log").read_text().splitlines() if line.startswith("  CC")]
-    assert not compiled, f"a build with nothing to do compiled {len(compiled)} files"
-
-
 def test_robust_tarball_truncated(mini: dict) -> None:
     whole = mini["tarball"].read_bytes()
     short = mini["work"] / "short.tar.xz"
