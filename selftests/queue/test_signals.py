@@ -91,6 +91,7 @@ def test_robust_signal_boot(tmp_path: Path) -> None:
     part = tmp_path / "parts/vm-cut.json"
 
     def start() -> subprocess.Popen:
+        part.unlink(missing_ok=True)
         return subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                 stderr=subprocess.PIPE, text=True, start_new_session=True)
 

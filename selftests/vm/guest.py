@@ -113,7 +113,8 @@ def run(guest: Guest, console: Path, limit: float) -> Outcome:
     """Run a guest and return how it ended.
 
     console: file for the kernel's console; limit: seconds. On the limit and on
-    SIGINT or SIGTERM the whole process group is killed; the logs stay. With KVM,
+    SIGINT or SIGTERM the whole process group is killed, and by a guard when this
+    process is killed; the logs stay. With KVM,
     which may be there and hang, so is a guest that says nothing for KVM_SECONDS.
     """
     command = guest.command()
@@ -132,6 +133,9 @@ def run(guest: Guest, console: Path, limit: float) -> Outcome:
         process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT, env=environment, start_new_session=True)
+        # It outlives a SIGKILL of this process, whose end closes the pipe
+        guard = subprocess.Popen(["sh", "-c", f"read -r _; kill -s KILL -- -{process.pid}"], stdin=subprocess.PIPE,
+                                 stderr=subprocess.DEVNULL, start_new_session=True)
         assert process.stdout
         pump = threading.Thread(target=_copy, args=(process.stdout, log),
                                 daemon=True)
@@ -144,6 +148,7 @@ def run(guest: Guest, console: Path, limit: float) -> Outcome:
             except ProcessLookupError:
                 pass
             process.wait()
+            guard.communicate()
             pump.join(5)
             for number, handler in handlers.items():
                 signal.signal(number, handler)
