@@ -65,6 +65,7 @@ VMLINUX = "".join(
     f".globl {name}\n{name}: .long 0\n"
     for name in ("_text", "__start_rodata", "_sinittext", "__inittext_end", "__bss_start", "_end")
 )
+OBJTOOL = "tools/objtool/objtool"
 COMMAND = re.compile(r"savedcmd_\S+ := (.*)")
 INCLUDES = re.compile(r"\.(?:incbin|include)\b")
 # What lets the compiler keep what nothing uses
@@ -299,11 +300,16 @@ def text_of(path: Path) -> bytes | None:
         return None
 
 
-def same_text(job: tuple[Path, Path]) -> tuple[bool, frozenset[str]]:
-    """Return whether two objects are the same by their texts, and a hash of each item left out."""
-    a, b = job
+def same_text(job: tuple[Path, Path, bool]) -> tuple[bool, frozenset[str]]:
+    """Return whether two objects are the same by their texts, and a hash of each item left out.
+
+    Args: the two objects, whether both sides have the same objtool.
+    """
+    a, b, same_objtool = job
     packed_a, packed_b, command = text_of(a), text_of(b), saved_command(a)
     if packed_a is None or packed_b is None or not command or command != saved_command(b):
+        return False, frozenset()
+    if OBJTOOL in command and not same_objtool:
         return False, frozenset()
     text_a = gzip.decompress(packed_a).decode(errors="surrogateescape")
     if INCLUDES.search(text_a):
@@ -322,12 +328,11 @@ def same_text(job: tuple[Path, Path]) -> tuple[bool, frozenset[str]]:
 def to_compile(settings: Settings, names: list[str], everything: bool) -> list[str]:
     """Return those objects of both sides that cannot be the same by their texts alone."""
     a, b = (settings.work / state / "out/identity" for state in ("ungated", "whole"))
-    objtool = [proofs.content(out / "tools/objtool/objtool") for out in (a, b)]
-    everything = everything or objtool[0] != objtool[1]
     preprocessed = [name for name in names if text_of(a / name) and text_of(b / name)]
     if everything:
         return preprocessed
-    jobs = [(a / name, b / name) for name in preprocessed]
+    same_objtool = proofs.content(a / OBJTOOL) == proofs.content(b / OBJTOOL)
+    jobs = [(a / name, b / name, same_objtool) for name in preprocessed]
     with ProcessPoolExecutor(settings.jobs) as pool:
         found = dict(zip(preprocessed, pool.map(same_text, jobs, chunksize=8)))
     chosen = [name for name in preprocessed if not found[name][0]]
