@@ -4,15 +4,12 @@
 from __future__ import annotations
 
 import shutil
-from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
 from selftests.queue.patchqueue import Group, Hunk, Patch, Queue, parse_diff
 from selftests.queue.proc import last_lines, must, run
 from selftests.queue.scratch import Sources, checkout, copy_originals, git_am, make_repo, tree_hash
-
-NEAR = 3
 
 
 @dataclass(frozen=True)
@@ -256,33 +253,4 @@ def overlaps(touched: dict[str, list[Range]]) -> list[str]:
                             f"{left.path}: groups {name} and {other} touch at line "
                             f"{max(left.first, right.first)}: '{left.patch}', '{right.patch}'"
                         )
-    return findings
-
-
-def read_ranges(path: Path) -> dict[str, list[tuple[int, int]]]:
-    """Read lines `path:first-last`; ValueError when one is malformed."""
-    ranges: dict[str, list[tuple[int, int]]] = defaultdict(list)
-    for line in path.read_text().splitlines():
-        if line and not line.startswith("#"):
-            name, _, span = line.rpartition(":")
-            first, _, last = span.partition("-")
-            ranges[name].append((int(first), int(last)))
-    return ranges
-
-
-def check_debian_hunks(
-    queue: Queue, sources: Sources, scratch: Path, ranges: dict[str, list[tuple[int, int]]]
-) -> list[str]:
-    """No hunk, context included, comes within three lines of Debian's changes."""
-    repo = make_repo(queue, sources, scratch)
-    findings = git_am(repo, queue.patches)
-    if findings:
-        return findings
-    for touched in footprint(repo, "base", "HEAD"):
-        for first, last in ranges.get(touched.path, []):
-            if touched.first <= last + NEAR and first <= touched.last + NEAR:
-                findings.append(
-                    f"'{touched.patch}': {touched.path}:{touched.first}-{touched.last} "
-                    f"is at Debian's change {first}-{last}"
-                )
     return findings

@@ -15,7 +15,6 @@ from selftests.queue.verdict import none, some
 
 pytestmark = pytest.mark.static
 
-HERE = Path(__file__).resolve().parent
 SUBJECT = "lib/a: Start at one"
 
 
@@ -51,12 +50,6 @@ def test_groups_apply(queue: Queue, sources: Sources, tmp_path: Path) -> None:
 
 def test_groups_needs(queue: Queue, sources: Sources, tmp_path: Path) -> None:
     none(checks.check_groups_needs(queue, sources, tmp_path / "repo"))
-
-
-def test_debian_hunks(queue: Queue, sources: Sources, tmp_path: Path) -> None:
-    ranges = checks.read_ranges(HERE / "debian-hunks.txt")
-    assert ranges, "debian-hunks.txt is empty"
-    none(checks.check_debian_hunks(queue, sources, tmp_path / "repo", ranges))
 
 
 @pytest.mark.parametrize("way", list(checks.WAYS))
@@ -150,30 +143,6 @@ def test_selftest_groups_need(builder: Builder, tmp_path: Path) -> None:
     builder.group("colouring").edit("lib: Add n too", {"lib/n.c": "m\n"})
     found = checks.check_groups_apply(builder.write(), builder.sources, tmp_path / "both")
     some(found, "immediate and colouring both add lib/n.c")
-
-
-def test_selftest_debian_hunks(builder: Builder, tmp_path: Path) -> None:
-    # The second patch moves lines; the third touches base line 30.
-    longer = builder.tree["lib/a.c"] + "end\n"
-    builder.edit("lib: Add a line", {"lib/a.c": "top\n" + longer})
-    builder.edit("lib: Change line 30", {"lib/a.c": change(builder.tree["lib/a.c"], 31)})
-    queue = builder.write()
-    cases = {(37, 37): False, (36, 36): True, (23, 23): False, (24, 24): True, (10, 12): False}
-    for number, (span, expected) in enumerate(cases.items()):
-        ranges = {"lib/a.c": [span], "lib/other.c": [(1, 99)]}
-        # The line added at the end covers 38 to 40; keep clear of it here.
-        found = checks.check_debian_hunks(queue, builder.sources, tmp_path / str(number), ranges)
-        found = [line for line in found if "line 30" in line]
-        assert bool(found) == expected, (span, found)
-
-
-def test_selftest_debian_list(tmp_path: Path) -> None:
-    path = tmp_path / "list"
-    path.write_text("# why\nlib/a.c:3-4\nlib/a.c:9-9\n")
-    assert checks.read_ranges(path) == {"lib/a.c": [(3, 4), (9, 9)]}
-    path.write_text("lib/a.c:3\n")
-    with pytest.raises(ValueError):
-        checks.read_ranges(path)
 
 
 def test_selftest_originals(builder: Builder, tmp_path: Path) -> None:
