@@ -3,16 +3,16 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import re
 import shutil
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from selftests.groups import lost_lines
+from selftests.proofs import Proofs, content, key
 from selftests.queue.patchqueue import Patch, Queue
 from selftests.queue.proc import each, jobs, last_lines, run
 
@@ -69,37 +69,29 @@ def codespell_words() -> list[str]:
     return [f"--codespellfile={dictionary}"] if dictionary.is_file() else []
 
 
-def cached_run(
-    words: list[str], patch: Patch, kernel: Path, tool: str, cache: Path | None
-) -> tuple[int, str]:
-    """Run a script of the kernel on a patch, or take its result from the cache.
+def run_on(
+    words: list[str], patch: Patch, kernel: Path, tool: str
+) -> tuple[int, str, Callable[[], None]]:
+    """Run a script of the kernel on a patch, or take what it printed when the patch passed before.
 
     Args: the command, the patch, where to run, the script's text (part of the
-    key, with the command and the patch), the cache or None for none.
-    Returns the exit status and the output.
+    key, with the command and the patch).
+    Returns the exit status, the output, and what to call when that is a pass.
     """
+    proofs = Proofs("script")
     stable = [word for word in words if not word.startswith("--mpath=")]
-    key = hashlib.sha256("\0".join([*stable, patch.name, patch.text, tool]).encode()).hexdigest()
-    file = cache / f"script-{key}.json" if cache else None
-    if file and file.is_file():
-        status, output = json.loads(file.read_text())
-        return status, output
+    name = key(words=stable, patch=patch.name, text=patch.text, tool=tool)
+    if known := proofs.lookup(name):
+        return known[0], known[1], lambda: None
     # These scripts read settings from the home directory.
     done = run([*words, patch.path], kernel, env={"HOME": str(patch.path.parent)})
-    if file and cache:
-        cache.mkdir(parents=True, exist_ok=True)
-        scratch = file.with_suffix(".tmp")
-        scratch.write_text(json.dumps([done.returncode, done.stdout]))
-        scratch.replace(file)
-    return done.returncode, done.stdout
+    return done.returncode, done.stdout, lambda: proofs.store(name, [done.returncode, done.stdout])
 
 
-def check_checkpatch(
-    queue: Queue, kernel: Path, waivers: Path, cache: Path | None = None
-) -> list[str]:
+def check_checkpatch(queue: Queue, kernel: Path, waivers: Path) -> list[str]:
     """checkpatch.pl --strict finds nothing but what is waived, and all waivers are used.
 
-    Args: the queue, the kernel tree, the waiver file, a cache of results.
+    Args: the queue, the kernel tree, the waiver file.
     """
     known, findings = read_waivers(waivers)
     used: set[Waiver] = set()
@@ -108,9 +100,10 @@ def check_checkpatch(
     # The base is a tarball without history: no commit is known to it.
     words += ["--ignore", "UNKNOWN_COMMIT_ID"]
     tool = (kernel / "scripts/checkpatch.pl").read_text(errors="replace")
+    tool += "".join(content(Path(word.partition("=")[2])) for word in codespell_words())
 
     def one(patch: Patch) -> list[str]:
-        status, output = cached_run(words, patch, kernel, tool, cache)
+        status, output, passed = run_on(words, patch, kernel, tool)
         found: list[str] = []
         matches = [CHECKPATCH_LINE.match(line) for line in output.splitlines()]
         for match in filter(None, matches):
@@ -120,6 +113,8 @@ def check_checkpatch(
                 found.append(f"{patch.name}: {match['level']}:{match['type']}: {match['text']}")
         if status and not any(matches):
             found.append(f"{patch.name}: checkpatch: {last_lines(output)}")
+        if not found:
+            passed()
         return found
 
     findings += each(one, queue.patches)
@@ -129,16 +124,14 @@ def check_checkpatch(
     return findings
 
 
-def check_get_maintainer(
-    queue: Queue, kernel: Path, final: Path, cache: Path | None = None
-) -> list[str]:
+def check_get_maintainer(queue: Queue, kernel: Path, final: Path) -> list[str]:
     """get_maintainer.pl finds someone, besides the lists that get everything.
 
     Files that MAINTAINERS gives to nobody (include/linux/uaccess.h is one)
     need a Cc: in the patch.
 
     Args: the queue, the kernel tree, the touched files after the series (for
-    MAINTAINERS), a cache of results.
+    MAINTAINERS).
     """
     words = ["perl", "scripts/get_maintainer.pl", "--no-git", "--no-git-fallback", "--roles"]
     entries = final / "MAINTAINERS"
@@ -150,9 +143,10 @@ def check_get_maintainer(
     known = entries.read_text(errors="replace")
 
     def one(patch: Patch) -> list[str]:
-        status, output = cached_run(words, patch, kernel, known, cache)
+        status, output, passed = run_on(words, patch, kernel, known)
         people = [line for line in output.splitlines() if "@" in line]
         if status == 0 and any(not NOBODY.search(line) for line in people):
+            passed()
             return []
         if re.search(r"^Cc: .+ <\S+@\S+>$", patch.body, re.M):
             return []

@@ -41,19 +41,14 @@ config HIDDEN
 """
 
 
-def cache_directory() -> Path:
-    """Return where results are kept between runs."""
-    return Path(os.environ["CF_BUILD"]) / "check-cache"
-
-
 @pytest.mark.static
 def test_checkpatch(queue: Queue, kernel: Path) -> None:
-    none(checks.check_checkpatch(queue, kernel, HERE / "checkpatch-waivers", cache_directory()))
+    none(checks.check_checkpatch(queue, kernel, HERE / "checkpatch-waivers"))
 
 
 @pytest.mark.static
 def test_get_maintainer(queue: Queue, kernel: Path, files: tuple[Path, Path]) -> None:
-    none(checks.check_get_maintainer(queue, kernel, files[1], cache_directory()))
+    none(checks.check_get_maintainer(queue, kernel, files[1]))
 
 
 @pytest.mark.static
@@ -119,14 +114,20 @@ def test_selftest_checkpatch(builder: Builder, kernel: Path, tmp_path: Path) -> 
 
 
 @pytest.mark.static
-def test_selftest_checkpatch_cache(builder: Builder, kernel: Path, tmp_path: Path) -> None:
+def test_selftest_checkpatch_cache(
+    builder: Builder, kernel: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What passed is kept, what did not is not."""
+    monkeypatch.setenv("CF_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("FRESH", raising=False)
     builder.edit(SUBJECT, {"MAINTAINERS": "X\nF:\tlib/one.c\n", "lib/one.c": GOOD_C})
-    cache, waivers = tmp_path / "cache", tmp_path / "waivers"
+    waivers = tmp_path / "waivers"
     for _ in range(2):
-        none(checks.check_checkpatch(builder.write(), kernel, waivers, cache))
-        assert len(list(cache.iterdir())) == 1
+        none(checks.check_checkpatch(builder.write(), kernel, waivers))
+        assert len(list((tmp_path / "cache").rglob("*.json"))) == 1
     queue = builder.alter(SUBJECT, "+\treturn 1;", "+        return 1;")
-    some(checks.check_checkpatch(queue, kernel, waivers, cache), "CODE_INDENT")
+    some(checks.check_checkpatch(queue, kernel, waivers), "CODE_INDENT")
+    assert len(list((tmp_path / "cache").rglob("*.json"))) == 1
 
 
 @pytest.mark.static
