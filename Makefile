@@ -66,11 +66,11 @@ model-tables: ## The published table of GROUP= again, of the whole series and a 
 	+@scripts/model.sh tables
 text: ## What options cost of text on an x86_64 defconfig, of groups with a text.py (half an hour, GROUP=)
 	@$(MAKE) GROUP= apply
-	@cd "$(CURDIR)"; set -e; for file in selftests/$(or $(GROUP),*)/text.py; do \
+	@cd "$(CURDIR)"; set -e; for file in $(wildcard $(if $(GROUP),$(GROUP:%=selftests/%/text.py),selftests/*/text.py)); do \
 		name=$${file%.py}; "$(BUILD)/venv/bin/python" -m "$${name//\//.}"; done
 model-compare: ## Two results of it side by side: A= B=
 	@scripts/model.sh compare
-identity: apply ## With every option off, the gated patches change no instruction (FRESH=1: whatever was proven before)
+identity: apply ## With every option off, the gated patches change no instruction (FRESH=1 proves it again)
 	+@selftests/identity/identity.py
 test: ## Everything that must hold, or what belongs to GROUP=; closes with 'N passed, N failed, N skipped'
 	+@scripts/test.sh

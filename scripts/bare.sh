@@ -76,11 +76,12 @@ inside() {
 	mount --rbind /dev "$root/dev"
 	local variables=("HOME=$HOME" PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "TERM=${TERM:-dumb}" LANG=C.UTF-8)
 	local name place=$ROOT
-	for name in CI JOBS KVM FRESH DEADLINE LIMIT_MINUTES DEBIAN_MIRROR http_proxy https_proxy no_proxy; do
+	for name in CI JOBS KVM FRESH DEADLINE LIMIT_MINUTES DEBIAN_MIRROR KERNEL_MIRROR LINUX_SHA256 http_proxy https_proxy no_proxy; do
 		[ -z "${!name:-}" ] || variables+=("$name=${!name}")
 	done
 	if [ "$1" = ci ]; then
 		bind "$ROOT"
+		bind "$(git -C "$ROOT" rev-parse --path-format=absolute --git-common-dir)"
 		bind "$CACHE"
 		bind "$HOME_CACHE"
 		bind "$CACHE/debs" /var/cache/apt/archives
@@ -120,7 +121,8 @@ fi
 
 # A job in the background, for the traps to run at once; it ends with unshare, and all that it started
 unshare --mount --pid --fork --kill-child "$ROOT/scripts/bare.sh" inside "$mode" "$work" &
-trap 'kill $!; wait $!; warn "interrupted"; exit 130' INT TERM
+# unshare blocks SIGTERM while it waits
+trap 'kill -KILL $!; wait $! || true; warn "interrupted"; exit 130' INT TERM
 code=0
 wait $! || code=$?
 [ "$mode" = test ] || exit "$code"
@@ -132,16 +134,16 @@ record() {
 	mib() { du -sm "$@" 2>/dev/null | awk '{sum += $1} END {print sum + 0}'; }
 	processor=$(awk -F': ' '/^model name/ {n = $2} /^cpu family/ {f = $2} /^model\t/ {m = $2} END {print n " (family " f ", model " m ")"}' /proc/cpuinfo)
 	cat <<END
-On $(date +%F), $(nproc) CPUs of $processor, Linux $(uname -r), series $(series_hash), exit status $code::
+On $(date +%F), $(nproc) CPUs of $processor, Linux $(uname -r), series $(series_hash)::
 
-    $(tail -n 1 "$home/log")
+    $(grep -E "^[0-9]+ passed" "$home/log" | tail -n 1)
     make $(minutes $((made - start))), make test $(minutes $((tested - made))); cold: no download, no compiler cache
     disk: packages $(mib "$work/upper/usr" "$work/upper/var") MiB, build/ $(mib "$home/cache-footprint/build") MiB, cache $(mib "$home/.cache") MiB
 END
 }
 minutes() { awk -v s="$1" 'BEGIN {printf "%.1f minutes", s / 60}'; }
 
-if [ "$(wc -l < "$work/upper$HOME/times" 2>/dev/null)" = 3 ]; then
+if [ "$code" = 0 ]; then
 	record > "$work/record"
 	awk -v file="$work/record" '/^\.\. end of the record/ {while ((getline line < file) > 0) print line; print ""; skip = 0}
 		!skip {print} /^\.\. record of make test-bare/ {skip = 1; print ""}' "$PAGE" > "$work/page" && cat "$work/page" > "$PAGE"

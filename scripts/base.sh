@@ -29,7 +29,7 @@ check_version() {
 	local found
 	found=$(kernel_version "$1") || die "$1 is not a Linux source tree"
 	[ "${found%.*}" = "${version%.*}" ] || [ "${FORCE:-0}" = 1 ] ||
-		die "$1 holds Linux $found, the series is for ${version%.*} (FORCE=1 to use it all the same)"
+		die "$1 holds Linux $found, the series is for ${version%.*} (FORCE=1 to try it all the same)"
 }
 
 # pinned_sums: every sum that the pin records, and LINUX_SHA256=
@@ -45,7 +45,7 @@ named_tarball() {
 	*.deb) inner_tarball "$file" ;;
 	*)     tarball=$file ;;
 	esac
-	verified "$tarball" || [ "${FORCE:-0}" = 1 ] ||
+	verified "$tarball" ||
 		die "LINUX_TARBALL=$file does not have a pinned SHA-256 sum: truncated, altered or another version (LINUX_SHA256= names its sum)"
 }
 
@@ -183,6 +183,7 @@ if [ -n "${KDIR:-}" ]; then
 	check_version "$KDIR"
 	exit 0
 fi
+[ -z "${GROUP:-}" ] || list_series "$GROUP" >/dev/null	# an unknown group, before any download
 mkdir -p "$BUILD" "$CACHE"
 take_lock base
 if [ -d "$BUILD/linux" ]; then
@@ -196,8 +197,8 @@ if [ -d "$BUILD/linux" ]; then
 	newer=$(sed -n 3p "$STAMP")
 	if [ -n "$newer" ]; then
 		warn "the base is $newer_package $newer, not the pinned Linux $version: results name it"
-	elif ! pinned_sums | grep -qxF "$sum" && [ "${FORCE:-0}" != 1 ]; then
-		die "$BUILD/linux is not the base that configs/kernel.pin pins now: make distclean first (FORCE=1 keeps it)"
+	elif ! pinned_sums | grep -qxF "$sum"; then
+		die "$BUILD/linux is not the base that configs/kernel.pin pins now: make distclean first, or KDIR= keeps it"
 	fi
 	exit 0
 fi

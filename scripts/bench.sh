@@ -5,16 +5,20 @@
 . "$(dirname "$0")/lib.sh"
 
 [ -x "$VENV/bin/python" ] || die "no Python tools in $VENV: run make tools"
-where=selftests${GROUP:+/$GROUP}
-[ -d "$ROOT/$where" ] || die "there is no $where"
 load=$(cut -d' ' -f1 /proc/loadavg)
 [ "${load%.*}" = 0 ] || warn "the load average is $load: others take time on this machine"
 code=0
-if grep -rqs 'pytest\.mark\.bench' --include='*.py' "$ROOT/$where"; then
-	"$ROOT/scripts/pytest.sh" bench -m bench "$where" || code=$?
-fi
-if [ -z "${GROUP:-}" ] || [ -f "$ROOT/$where/bench.py" ]; then
-	PYTHONPATH=$ROOT PYTHONDONTWRITEBYTECODE=1 "$VENV/bin/python" -m selftests.bench ${GROUP:+"$GROUP"} --tree "$TREE" \
-		${ROUNDS:+--rounds "$ROUNDS"} || code=$?
-fi
+for name in ${GROUP:-$(cd "$ROOT" && python3 selftests/groups.py list | cut -f1)}; do
+	where=selftests/$name timed=
+	if grep -qs 'pytest\.mark\.bench' "$ROOT/$where"/*.py; then
+		timed=yes
+		"$ROOT/scripts/pytest.sh" "bench-$name" -m bench "$where" || code=$?
+	fi
+	if [ -f "$ROOT/$where/bench.py" ]; then
+		timed=yes
+		PYTHONPATH=$ROOT PYTHONDONTWRITEBYTECODE=1 "$VENV/bin/python" -m selftests.bench "$name" --tree "$TREE" \
+			${ROUNDS:+--rounds "$ROUNDS"} || code=$?
+	fi
+	[ -n "$timed" ] || [ -z "${GROUP:-}" ] || die "no benchmark of group $name"
+done
 exit "$code"

@@ -3,6 +3,7 @@
 # Prints the targets of the Makefile with their one-line descriptions, the groups of the series and the slow jobs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+unset GROUP
 echo "usage: make [target] [VARIABLE=value]        (two are enough: make, then make test)"
 echo
 sed -n -E 's/^([a-z-]+):.* ## (.*)/\1\t\2/p' Makefile | awk -F'\t' '{printf "  %-17s %s\n", ($1 == "all" ? "(none)" : $1), $2}'

@@ -68,6 +68,8 @@ configure() {
 	hash=$(cat "${files[@]}" | sha256sum | cut -c1-16)
 	if [ "$(cat "$stamp" 2>/dev/null)" = "$hash" ] && [ -f "$out/.config" ]; then
 		make -s "${flags[@]}" olddefconfig >/dev/null || die "olddefconfig failed in $out"
+		lost=$("${groups[@]}" lost "$out/.config" "${files[@]}")
+		[ -z "$lost" ] || warn "$name goes without $(echo "$lost" | xargs)"
 		return
 	fi
 	merged

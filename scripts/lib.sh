@@ -9,11 +9,6 @@ BUILD=$(realpath -ms -- "$BUILD")
 CACHE=$(realpath -ms -- "${CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/cache-footprint}")
 TREE=$(realpath -ms -- "${KDIR:-$BUILD/linux}")
 PIN=${PIN:-$ROOT/configs/kernel.pin}
-# The kernels and results of GROUP="a b" are in out/a+b and results/a+b, the results of JOB=c in results/job-c
-GROUP_DIR=$(xargs <<< "${GROUP:-}")
-GROUP_DIR=${GROUP_DIR:+/${GROUP_DIR// /+}}
-KERNELS=$BUILD/out$GROUP_DIR
-RESULTS=$BUILD/results$GROUP_DIR${JOB:+/job-$JOB}
 VENV=$BUILD/venv
 # The user's own quilt settings are for the user's own queue
 unset "${!QUILT_@}"
@@ -24,6 +19,13 @@ export QUILTRC=$ROOT/scripts/quiltrc
 say()  { printf '%s: %s\n' "${0##*/}" "$*"; }
 warn() { printf '%s: %s\n' "${0##*/}" "$*" >&2; }
 die()  { printf '%s: error: %s\n' "${0##*/}" "$*" >&2; exit 1; }
+
+# The kernels and results of GROUP="a b" are in out/a+b and results/a+b, the results of JOB=c in results/job-c
+[[ ${GROUP:-} =~ ^[a-z\ -]*$ && ${JOB:-} =~ ^[A-Za-z0-9_-]*$ ]] || die "GROUP= takes names of groups, JOB= that of a slow job"
+[ -z "${GROUP:-}" ] || GROUP=$(xargs -n 1 <<< "$GROUP" | sort -u | xargs)
+GROUP_DIR=${GROUP:+/${GROUP// /+}}
+KERNELS=$BUILD/out$GROUP_DIR
+RESULTS=$BUILD/results$GROUP_DIR${JOB:+/job-$JOB}
 
 # sha256 FILE: the SHA-256 sum of FILE in hexadecimal, nothing else
 sha256() { sha256sum -- "$1" | cut -d' ' -f1; }
@@ -50,9 +52,6 @@ queue() {
 
 # list_series [GROUP...]: the patch names in order, of all groups or of these and what they need
 list_series() { queue names "$@"; }
-
-# patch_paths FILE...: the paths that these patches touch, each perhaps more than once
-patch_paths() { sed -n -E 's,^(---|\+\+\+) [ab]/([^\t ]+).*,\2,p' "$@"; }
 
 # series_hash [GROUP...]: one hash of the diffs in order
 series_hash() { queue hash "$@"; }

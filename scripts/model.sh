@@ -12,7 +12,7 @@
 . "$(dirname "$0")/lib.sh"
 set -f
 
-kernel=$(realpath -m -- "${KERNEL:-$BUILD/out/vm}")
+kernel=$(realpath -m -- "${KERNEL:-$KERNELS/vm}")
 built=$BUILD/cachemodel
 export PYTHONPATH=$ROOT PYTHONDONTWRITEBYTECODE=1
 model=("$VENV/bin/python" -m selftests.model)
@@ -42,21 +42,21 @@ tables() {
 	fi
 	build
 	for words in ${ONLY:-}; do only+=("--only=$words"); done
-	"${published[@]}" count "$GROUP" "${only[@]}" --kernel "$kernel" --built "$built" --results "$RESULTS/model"
+	"${published[@]}" count "$GROUP" "${only[@]}" --kernel "$kernel" --built "$built" --results "$BUILD/results/model"
 }
 
 [ -x "$VENV/bin/python" ] || die "no Python tools in $VENV: run make tools"
 case ${1:-} in
 build)	take_lock model; build ;;
 run)
-	options=(--kernel "$kernel" --built "$built" --results "$RESULTS/model")
+	options=(--kernel "$kernel" --built "$built" --results "$BUILD/results/model")
 	"${model[@]}" make "${options[@]}" --check
 	take_lock model
 	build
 	exec "${model[@]}" make "${options[@]}" ;;
 compare)
 	if [ -z "${A:-}" ] || [ -z "${B:-}" ]; then die "A= and B= name two results, of build/results/model or files"; fi
-	exec "${model[@]}" compare "$A" "$B" --results "$RESULTS/model" ${TOP:+--top "$TOP"} ;;
+	exec "${model[@]}" compare "$A" "$B" --results "$BUILD/results/model" ${TOP:+--top "$TOP"} ;;
 tables)	take_lock model; tables ;;
 *)	die "usage: model.sh build|run|compare|tables" ;;
 esac

@@ -57,7 +57,7 @@ tested() {
 }
 
 beside_pid=
-trap 'warn "interrupted; make test begins again, builds continue"; [ -z "$beside_pid" ] || kill -- "-$beside_pid"; exit 130' INT TERM
+trap 'warn "interrupted; make test begins again, builds continue"; [ -z "$beside_pid" ] || kill -- "-$beside_pid" || true; exit 130' INT TERM
 rm -rf "$RESULTS/parts" "$RESULTS/tests.json" "$RESULTS/junit.xml"
 "$stage" start test
 must preflight scripts/preflight.sh
@@ -91,8 +91,9 @@ if [ -z "${GROUP:-}" ]; then
 	run robust scripts/pytest.sh robust -m robust selftests/queue
 fi
 if [ "$mode" = full ]; then
-	for name in $(python3 selftests/jobs.py list | cut -f1); do
+	jobs=$(python3 selftests/jobs.py list)
+	while read -r name _; do
 		run "job_$name" scripts/python.sh selftests/jobs.py run "$name"
-	done
+	done <<< "$jobs"
 fi
 finish

@@ -23,7 +23,7 @@ sys.path.insert(0, str(ROOT))
 
 from selftests import groups, proofs, results_file  # noqa: E402
 
-PROGRAMS = ("gcc", "ld", "clang-19", "qemu-system-x86_64", "qemu-system-i386", "aarch64-linux-gnu-gcc")
+PROGRAMS = ("gcc", "ld", "quilt", "git", "python3", "clang-19", "qemu-system-x86_64", "qemu-system-i386", "aarch64-linux-gnu-gcc")
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,10 @@ def read_jobs() -> dict[str, Job]:
     """Return the jobs of all folders by name; raises GroupError."""
     rooms = [name for name in groups.chosen(groups.queue()) if groups.folder(name).is_dir()]
     jobs: dict[str, Job] = {}
+    others = {group.name for group in groups.queue().groups} - set(rooms)
     for path in sorted((groups.ROOT / "selftests").glob("*/jobs")):
+        if path.parent.name in others:
+            continue
         for row in groups.table(path, 4, 4):
             for name, minutes, work, what in [[field.replace("*", room) for field in row]
                                               for room in rooms] if "*" in row[0] else [row]:
@@ -57,9 +60,8 @@ def read_jobs() -> dict[str, Job]:
 
 def key(job: Job) -> str:
     """Return the hash of all that the verdict on a job depends on: repository, touched files of the tree, tools."""
-    folders = f"selftests/{job.folder.name}" if job.folder.name != "vm" else "selftests"
-    files = proofs.contents(ROOT, "series", "Makefile", "selftests/*.py", *(
-        f"{name}/**/*" for name in ("patches", "configs", "scripts", "selftests/vm", "selftests/queue", folders)))
+    files = proofs.contents(ROOT, "series", "Makefile", "README.md", "pytest.ini", *(
+        f"{name}/**/*" for name in (".ci", "patches", "configs", "scripts", "selftests", "Documentation")))
     touched = {path: proofs.content(Path(os.environ["CF_TREE"]) / path) for path in groups.queue().paths}
     return proofs.key(name=job.name, work=job.work, kvm=os.environ.get("KVM", "0"), cc=os.environ.get("CC", ""),
                       files={name: content for name, content in files.items() if "__pycache__" not in name},

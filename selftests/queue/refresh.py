@@ -19,11 +19,11 @@ from selftests.queue.scratch import Sources
 
 def main() -> int:
     """Write the patches that change; return the exit status."""
-    queue = load_queue(Path(os.environ["CF_ROOT"]))
     try:
+        queue = load_queue(Path(os.environ["CF_ROOT"]))
         with tempfile.TemporaryDirectory() as scratch:
             after = refreshed(queue, Sources.from_env(), Path(scratch))
-    except (OSError, ValueError) as error:
+    except (OSError, RuntimeError, ValueError) as error:
         print(f"refresh: error: {error}; no patch was changed", file=sys.stderr)
         return 1
     changed = [patch for patch in queue.patches if after[patch.name] != patch.path.read_bytes()]

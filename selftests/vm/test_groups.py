@@ -19,7 +19,8 @@ from selftests.vm import boots
 
 pytestmark = pytest.mark.full
 PASSED_ON = ("PATH", "HOME", "CC", "HOSTCC", "LLVM", "LINUX_TARBALL", "KERNEL_MIRROR", "LINUX_SHA256", "KVM", "FRESH",
-             "CCACHE_DIR", "CCACHE_MAXSIZE", "XDG_CACHE_HOME", "DEBIAN_FRONTEND", "PIP_INDEX_URL")
+             "CCACHE_DIR", "CCACHE_MAXSIZE", "XDG_CACHE_HOME", "DEBIAN_FRONTEND", "PIP_INDEX_URL", "DEBIAN_MIRROR", "INSTALL", "JOBS",
+             "http_proxy", "https_proxy", "no_proxy")
 
 
 def clone(where: Path) -> None:
