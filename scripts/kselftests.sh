@@ -6,10 +6,12 @@
 targets=$(python3 "$ROOT/selftests/groups.py" targets "$TREE")
 out=$KERNELS/vm
 log=$out/kselftest.log
+mkdir -p "$out"
+take_lock kselftests
 rm -rf "$out/kselftest"
 [ -n "$targets" ] || { say "no group on $TREE has a kselftest"; exit 0; }
 mkdir -p "$out/kselftest.build"
 make -C "$TREE/tools/testing/selftests" O="$out/kselftest.build" TARGETS="$targets" SKIP_TARGETS= \
-	INSTALL_PATH="$out/kselftest" FORCE_TARGETS=1 install > "$log" 2>&1 || die "the kselftests do not build; see $log"
+	USERCFLAGS="-ffile-prefix-map=$TREE=." INSTALL_PATH="$out/kselftest" FORCE_TARGETS=1 install > "$log" 2>&1 || die "the kselftests do not build; see $log"
 grep -i warning "$log" >&2 || true
 say "kselftests installed: $targets"

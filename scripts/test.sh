@@ -58,6 +58,7 @@ tested() {
 
 beside_pid=
 trap 'warn "interrupted; make test begins again, builds continue"; [ -z "$beside_pid" ] || kill -- "-$beside_pid" || true; exit 130' INT TERM
+take_lock test
 rm -rf "$RESULTS/parts" "$RESULTS/tests.json" "$RESULTS/junit.xml"
 "$stage" start test
 must preflight scripts/preflight.sh

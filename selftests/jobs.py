@@ -63,7 +63,8 @@ def key(job: Job) -> str:
     files = proofs.contents(ROOT, "series", "Makefile", "README.md", "pytest.ini", *(
         f"{name}/**/*" for name in (".ci", "patches", "configs", "scripts", "selftests", "Documentation")))
     touched = {path: proofs.content(Path(os.environ["CF_TREE"]) / path) for path in groups.queue().paths}
-    return proofs.key(name=job.name, work=job.work, kvm=os.environ.get("KVM", "0"), cc=os.environ.get("CC", ""),
+    return proofs.key(name=job.name, work=job.work, kvm=os.environ.get("KVM", "0"),
+                      variables=proofs.variables(), compiler=proofs.toolchain(*os.environ.get("CC", "gcc").split()),
                       files={name: content for name, content in files.items() if "__pycache__" not in name},
                       tree=touched, tools={name: proofs.version(name) for name in PROGRAMS})
 

@@ -21,12 +21,15 @@ import json
 import os
 import platform
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
 UNUSED_DAYS = 60
+VARIABLES = ("CC", "LLVM", "LLVM_IAS", "HOSTCC", "ARCH", "SUBARCH", "CROSS_COMPILE",
+             "KCFLAGS", "KAFLAGS", "KCPPFLAGS", "OBJDUMP", "CPATH")
 
 
 def key(**inputs: Any) -> str:
@@ -69,6 +72,11 @@ def toolchain(*compiler: str) -> dict[str, str]:
     return {"compiler": version(*words), **tools, "python": platform.python_version()}
 
 
+def variables() -> dict[str, str]:
+    """Return the variables of the environment that decide what a build of the kernel makes, for key()."""
+    return {name: os.environ[name] for name in VARIABLES if os.environ.get(name)}
+
+
 def cache_directory() -> Path:
     """Return the project's directory in the user's cache: CF_CACHE=, CACHE= or the usual place."""
     chosen = os.environ.get("CF_CACHE") or os.environ.get("CACHE")
@@ -103,14 +111,19 @@ class Proofs:
         return value
 
     def store(self, name: str, value: Any) -> None:
-        """Keep a verdict (JSON, not None); the file appears whole or not at all. Raises OSError."""
-        self.directory.mkdir(parents=True, exist_ok=True)
-        self.prune()
-        handle, scratch = tempfile.mkstemp(dir=self.directory, suffix=".new")
-        with os.fdopen(handle, "w") as file:
-            file.write(json.dumps(value) + "\n")
-        os.replace(scratch, self.directory / f"{name}.json")
-        self.stored.add(name)
+        """Keep a verdict (JSON, not None); the file appears whole, or not at all with a warning."""
+        text = json.dumps(value) + "\n"
+        try:
+            self.directory.mkdir(parents=True, exist_ok=True)
+            self.prune()
+            handle, scratch = tempfile.mkstemp(dir=self.directory, suffix=".new")
+            with os.fdopen(handle, "w") as file:
+                file.write(text)
+            os.replace(scratch, self.directory / f"{name}.json")
+        except OSError as error:
+            print(f"proofs: not kept: {error}", file=sys.stderr)
+        else:
+            self.stored.add(name)
 
     def prune(self) -> None:
         """Remove what nobody has used for UNUSED_DAYS; looks through the directory once a day."""

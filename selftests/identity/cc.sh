@@ -25,8 +25,16 @@ if [ -z "${IDENTITY_STUB:-}" ] || [ -z "$compile" ] || [ -z "$kernel" ]; then
 	# shellcheck disable=SC2086	# "ccache gcc" is two words
 	exec ${IDENTITY_CC:-gcc} "$@"
 fi
-# -E after -c: the text is where the object would be
+# The object comes last: one that is newer than its sources has its text
+text=${object%/*}/.${object##*/}.text
+count=$#
+while [ "$count" -gt 0 ]; do
+	word=$1
+	shift
+	[ "./${word#./}" != "./${object#./}" ] || word=$text
+	set -- "$@" "$word"
+	count=$((count - 1))
+done
+# -E after -c: it only preprocesses
 # shellcheck disable=SC2086
-${IDENTITY_CC:-gcc} "$@" -E -P || exit
-gzip -1 -n < "$object" > "${object%/*}/.${object##*/}.text.gz" || exit
-cp "$IDENTITY_STUB" "$object"
+rm -f "$object" && ${IDENTITY_CC:-gcc} "$@" -E -P && gzip -1 -n < "$text" > "$text.gz" && rm "$text" && cp "$IDENTITY_STUB" "$object"

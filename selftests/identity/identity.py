@@ -130,7 +130,6 @@ def verdict_key(settings: Settings, queue: Queue, sources: Sources, options: str
     """Return the name of the verdict: everything that it depends on."""
     series = [[group.gated, patch.diff] for group in queue.groups for patch in group.patches]
     originals = [sources.original(path) for path in queue.paths]
-    variables = ("LLVM", "KCFLAGS", "KAFLAGS", "KCPPFLAGS")
     return proofs.key(
         series=series,
         tree=fingerprint(listing(settings.tree), set(queue.paths)),
@@ -138,7 +137,7 @@ def verdict_key(settings: Settings, queue: Queue, sources: Sources, options: str
         configuration=configuration(settings),
         code=proofs.contents(HERE.parent, *CODE),
         tools=proofs.toolchain(*settings.compiler.split()),
-        variables=[settings.compiler, *(os.environ.get(name, "") for name in variables), options],
+        variables=[settings.compiler, proofs.variables(), options],
     )
 
 
@@ -460,7 +459,10 @@ def check(settings: Settings, everything: bool) -> int:
     for finding in sorted(found):
         print(finding)
     say(line)
-    if not found:
+    # The patch files were read twice
+    if not found and name == verdict_key(
+        settings, load_queue(settings.patches.parent), sources, "all" if everything else ""
+    ):
         verdicts.store(name, line)
     return 1 if found else 0
 
@@ -470,10 +472,8 @@ def forget_others(settings: Settings) -> None:
     stamp = settings.work / "made-with"
     now = proofs.key(
         tools=proofs.toolchain(*settings.compiler.split()),
-        code=proofs.content(HERE / "cc.sh"),
-        variables=[
-            os.environ.get(name, "") for name in ("LLVM", "KCFLAGS", "KAFLAGS", "KCPPFLAGS")
-        ],
+        code=proofs.contents(HERE, "cc.sh", "identity.py"),
+        variables=proofs.variables(),
     )
     if not stamp.is_file() or stamp.read_text() != now:
         shutil.rmtree(settings.work)
@@ -493,7 +493,7 @@ def main() -> int:
     except compare.BadInput as error:
         print(f"identity: error: {error}", file=sys.stderr)
         return 2
-    except (Failure, OSError, RuntimeError, ValueError) as error:
+    except (EOFError, Failure, OSError, RuntimeError, ValueError) as error:
         print(f"identity: error: {error}", file=sys.stderr)
         return 1
 

@@ -21,9 +21,6 @@ from collections import Counter
 
 # What ends an item, or hides characters that would
 TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'|[{};]|\n[ \t]*#[^\n]*')
-TYPE_HEAD = re.compile(
-    r"(?:\b(?:struct|union|enum)\b\s*(?:__attribute__\s*\(\(.*\)\)\s*)?\w*|=)\s*$", re.S
-)
 COUNTED = re.compile(
     r"(__(?:compiletime_assert_(?=\d+\b)|UNIQUE_ID_\w*?(?=\d+\b)"
     r"|initcall__kmod_\w+?__(?=\d+_\d+_)))(\d+)"
@@ -31,11 +28,20 @@ COUNTED = re.compile(
 MARK = "\x01"
 BALANCED = r"\((?:[^()]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))*\)"
 ATTRIBUTE = re.compile(rf"__attribute__\s*{BALANCED}")
+TYPE_HEAD = re.compile(
+    rf"(?:\b(?:struct|union|enum)\b\s*(?:__attribute__\s*{BALANCED}\s*)*\w*|=)\s*$"
+)
 TYPEOF = re.compile(rf"(?:__typeof__|__typeof_unqual__|typeof)\s*{BALANCED}")
 KEPT = re.compile(
-    r"\b(?:__used__|used|constructor|__constructor__|destructor|alias|__alias__|weak|ifunc"
-    r"|asm|__asm__)\b"
+    r"\b_{0,2}(?:used|retain|constructor|destructor|alias|weak|weakref|ifunc|symver|asm)_{0,2}\b"
+    r"|\b(?:mem(?:cpy|set|move|cmp)|__stack_chk_\w+)\b"  # what the compiler calls by itself
 )
+STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'')
+# Attributes of what another object has, but for those that only report a use
+ATTRIBUTED = re.compile(
+    r"\bextern\b(?![^;]*__attribute__\s*\(\(\s*__(?:error|warning)__)[^;]*__attribute__"
+)
+QUALIFIERS = re.compile(r"\b(?:const|volatile|static|extern|register|struct|union|enum|inline)\b")
 TAG_ONLY = re.compile(r"(?:struct|union|enum)\s+\w+\s*;")
 INLINE = re.compile(
     r"(?=[^(]*\bstatic\b)(?=[^(]*\b(?:__inline__|__inline|inline)\b)[^(]*?\b(\w+)\s*\("
@@ -130,6 +136,8 @@ def declared(item: str) -> set[str] | None:
     if item.startswith(("_Static_assert", "static_assert")):
         return set()
     body = item.find("{")
+    if "#" in STRING.sub("", item) or body >= 0 and ATTRIBUTED.search(item[body:]):
+        return None
     head = TYPEOF.sub(" int ", ATTRIBUTE.sub(" ", item if body < 0 else item[:body])).strip()
     if KEPT.search(item if body < 0 else item[:body]):
         return None
@@ -143,11 +151,13 @@ def declared(item: str) -> set[str] | None:
         )
     if match := ENUM_BODY.fullmatch(plain):
         return {match[1], *re.findall(r"(?:^|,)\s*(\w+)", match[2])} - {""}
-    if TYPE_BODY.fullmatch(plain) and "enum" not in plain and plain.rstrip("; \n\t")[-1] == "}":
+    if TYPE_BODY.fullmatch(plain) and not re.search(r"\benum\b|=", plain) and (
+        plain.rstrip("; \n\t")[-1] == "}"
+    ):
         return set(TAG.findall(plain))
     if body < 0 and "=" not in item:
         match = DECLARED.fullmatch(plain)
-        if match and (
+        if match and QUALIFIERS.sub("", plain[: match.start("name")]).strip(" *\n\t") and (
             match["extern"] and not match["tail"].startswith("(") or one_group(match["tail"])
         ):
             return {match["name"]}

@@ -49,6 +49,8 @@ NO_SPARSE = "is not available or not up to date"
 UNQUAL = "static inline int u(const int *q) { __typeof_unqual__(*q) v = *q; return v; }\n"
 DEPENDENCIES = re.compile(r"^(?:source_\S+ := |  )(?!\$)(\S+)(?: \\)?$", re.M)
 NO_INPUT = ("Documentation/", "MAINTAINERS", "samples/", "tools/testing/")
+# Programs that the build makes and uses itself: no object notes their sources as read
+BUILD_TOOLS = ("tools/objtool/", "scripts/", "arch/x86/tools/")
 SOURCE = {".c", ".h", ".S"}
 # kbuild builds these from arch/x86 and from arch/x86/lib; at the same time the two collide
 TWICE = "arch/x86/lib/"
@@ -151,8 +153,8 @@ class Known:
         self.inputs = inputs
         self.lists = proofs.Proofs("dependencies")
         self.objects = proofs.Proofs("objects")
-        self.always = [path for path in states.paths
-                       if Path(path).suffix not in SOURCE and not path.startswith(NO_INPUT)]
+        self.always = [path for path in states.paths if not path.startswith(NO_INPUT)
+                       and (Path(path).suffix not in SOURCE or path.startswith(BUILD_TOOLS))]
 
     def key(self, state: int, name: str, dependencies: list[str]) -> str:
         """Return the key of an object at a state, given the touched files that it has read."""
@@ -265,7 +267,10 @@ class Stepper:
         found = {}
         for name in objects:
             command = (self.out / name).with_name(f".{Path(name).name}.cmd")
-            found[name] = self.files_in(command) | constants if command.is_file() else None
+            files = self.files_in(command) if command.is_file() else set()
+            stem = name.removesuffix(".o")
+            own = files & {f"{stem}.c", f"{stem}.S", f"{name}.S"}
+            found[name] = files | constants if own else None
         return found
 
 
@@ -304,17 +309,19 @@ def run_steps(queue: Queue, sources: Sources, config: Path, build: Path) -> tupl
     """
     if not config.is_file() or not (config.parent / "vmlinux").is_file():
         raise FileNotFoundError("no built kernel: run `make`")
-    kernel, work = sources.kernel(), build / "steps"
+    kernel, work = sources.kernel(), build.resolve() / "steps"
     states = States(queue, sources, work / "repo")
     stepper = Stepper(states, sources, config, work)
     here = Path(__file__).parent
-    code = proofs.contents(here, "checks_steps.py", "mover.py")
+    code = proofs.contents(here, "checks_steps.py", "checks_tree.py", "mover.py", "patchqueue.py",
+                           "proc.py", "scratch.py")
     tree = fingerprint(listing(kernel), set(queue.paths))
     words = compiler(stepper.config)
     cc = " ".join(words).replace("LLVM=1", "clang").replace("LLVM=", "clang").removeprefix("CC=")
     known = Known(states, {
         "tree": tree, "config": stepper.config, "code": code, "make": [stepper.checker, *words],
-        "sparse": proofs.version("sparse"), "tools": proofs.toolchain(*cc.split())})
+        "sparse": proofs.version("sparse"), "tools": proofs.toolchain(*cc.split()),
+        "variables": proofs.variables()})
     objects = [set(touched_objects(patch)) for patch in queue.patches]
     steps = [Step(patch.name) for patch in queue.patches]
     was: list[str] = []

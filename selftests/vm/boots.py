@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import platform
 import re
 import signal
 import subprocess
@@ -26,6 +27,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from selftests import groups, proofs, results_file
+from selftests.results.machine import cpu
 from selftests.results_file import Result
 
 ROOT = groups.ROOT
@@ -158,7 +160,10 @@ class Runner:
             name=boot.name, options=boot.options(), kvm=os.environ.get("KVM", "0"),
             qemu=proofs.version("qemu-system-x86_64"), image=out / "arch/x86/boot/bzImage", config=out / ".config",
             modules=proofs.contents(out / "modules", "**/*"), programs=used, checkers=checkers,
-            parser=proofs.contents(self.tree / "tools/testing/kunit", "*.py"))
+            parser=proofs.contents(self.tree / "tools/testing/kunit", "*.py"),
+            # The guest's root file system is the host's
+            packages=Path("/var/lib/dpkg/status"),
+            host=[platform.release(), cpu()] if os.environ.get("KVM") == "1" else [])
 
     def failed(self, boot: Boot, reason: str) -> bool:
         """Write that a boot gave no results of its own; returns False."""
@@ -184,7 +189,8 @@ class Runner:
         except (OSError, ValueError):
             last = (printed.strip().splitlines() or [""])[-1]
             return self.failed(boot, f"boot.py: exit status {code}: {last}")
-        if code == 0 and all(result.status != "fail" for result in results):
+        # What was tested may have been built anew meanwhile
+        if code == 0 and all(result.status != "fail" for result in results) and key == self.key(boot):
             self.proofs.store(key, [result.row() for result in results])
         return code == 0
 
