@@ -5,7 +5,7 @@
 
 BUILD_MIB=${NEED_BUILD_MIB:-6000}	# tree, build directories, copies for the checks
 CACHE_MIB=${NEED_CACHE_MIB:-1500}	# tarball and ccache
-MEMORY_MIB=3000				# linking the kernel beside a VM of 1 GiB
+MEMORY_MIB=3000				# linking the kernel while a VM runs of 1 GiB
 
 [ "$(uname -m)" = x86_64 ] || die "this machine is $(uname -m); the series is built and tested on x86_64"
 if [ ! -d "$TREE/arch" ]; then

@@ -20,21 +20,21 @@ run() {
 	"$stage" run "$name" "$@" </dev/null || failed+=("$name")
 }
 
-# beside NAME COMMAND...: a stage that runs in parallel with the next ones, with the processor time that they leave
-beside() {
-	beside_name=$1
+# background NAME COMMAND...: a stage that runs in parallel with the next ones, with the processor time that they leave
+background() {
+	background_name=$1
 	setsid nice -n 19 "$stage" run "$@" </dev/null > "$RESULTS/$1.out" 2>&1 &
-	beside_pid=$!
+	background_pid=$!
 }
 
 # joined: the stage that runs in parallel has ended
 joined() {
 	local code=0
-	wait "$beside_pid" || code=$?
-	beside_pid=
-	printf '\n== %s\n' "$beside_name"
-	cat "$RESULTS/$beside_name.out"
-	[ "$code" = 0 ] || failed+=("$beside_name")
+	wait "$background_pid" || code=$?
+	background_pid=
+	printf '\n== %s\n' "$background_name"
+	cat "$RESULTS/$background_name.out"
+	[ "$code" = 0 ] || failed+=("$background_name")
 }
 
 must() {
@@ -56,8 +56,8 @@ tested() {
 	for name; do ! compgen -G "selftests/$name/test_*.py" >/dev/null || echo "$name"; done
 }
 
-beside_pid=
-trap 'warn "interrupted; make test begins again, builds continue"; [ -z "$beside_pid" ] || kill -- "-$beside_pid" || true; exit 130' INT TERM
+background_pid=
+trap 'warn "interrupted; make test begins again, builds continue"; [ -z "$background_pid" ] || kill -- "-$background_pid" || true; exit 130' INT TERM
 take_lock test
 rm -rf "$RESULTS/parts" "$RESULTS/tests.json" "$RESULTS/junit.xml"
 "$stage" start test
@@ -76,10 +76,10 @@ for name in $(scripts/python.sh -m selftests.vm.boots --list | awk '$2 != "vm" {
 done
 must kselftests scripts/kselftests.sh
 # The boots that run alone leave a processor
-[ -n "${GROUP:-}" ] || beside identity selftests/results_file.py identity/off_means_off "nothing to compare" \
+[ -n "${GROUP:-}" ] || background identity selftests/results_file.py identity/off_means_off "nothing to compare" \
 	"$RESULTS/parts/identity.json" selftests/identity/identity.py
 run boots scripts/python.sh -m selftests.vm.boots
-[ -z "$beside_pid" ] || joined
+[ -z "$background_pid" ] || joined
 run model_build env KERNEL="$KERNELS/vm" scripts/model.sh build
 [ -n "${GROUP:-}" ] || run model scripts/pytest.sh model -m "not static" selftests/model
 read -ra chosen <<< "${GROUP:-$(python3 selftests/groups.py list | cut -f1 | xargs)}"

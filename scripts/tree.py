@@ -410,7 +410,8 @@ def work(tree: Tree, command: str, to: str) -> None:
             raise Stop(f"{tree.path} is no kernel tree with the series: make apply")
         take_lock(tree.path)
         return print("".join(f"{path}\n" for path in tree.edited()), end="")
-    patches = load_queue(tree.directory).choose(groups) if command != "unapply" else []
+    queue = load_queue(tree.directory) if command != "unapply" else None
+    patches = queue.choose(groups) if queue else []
     if command == "export":
         return export(to, patches)
     check_kernel(tree.path, os.environ.get("FORCE") == "1" or command == "unapply")
@@ -418,6 +419,11 @@ def work(tree: Tree, command: str, to: str) -> None:
         take_lock(tree.path)
         return branch(tree.path, patches)
     tree.begin()
+    if queue:
+        stray = [name for name in tree.applied()
+                 if name not in queue.names and (tree.directory / name).is_file()]
+        if stray:
+            raise Stop(f"{stray[0]} is on {tree.path} and not in series: add it there")
     try:
         if patches:
             tree.apply(patches, groups)

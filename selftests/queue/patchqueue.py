@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The parser of the queue: the series file, its groups and what they need, the patches.
 
-Scripts call it as: patchqueue.py QUEUE names|ungated|gated|hash [GROUP...], where QUEUE is the
+Scripts call it as: patchqueue.py QUEUE names|hash [GROUP...], where QUEUE is the
 directory of the patches; it prints patch names, one a line, or the hash of their diffs.
 """
 
@@ -304,10 +304,8 @@ def main(directory: str, what: str, *wanted: str) -> None:
     if what == "hash":
         print(series_hash(patches))
         return
-    gated = {name for group in queue.groups if group.gated for name in group.names}
     for patch in patches:
-        if what == "names" or (what == "gated") == (patch.name in gated):
-            print(patch.name)
+        print(patch.name)
 
 
 if __name__ == "__main__":

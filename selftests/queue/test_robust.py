@@ -619,6 +619,20 @@ def test_robust_branch(mini: dict) -> None:
     must_fail(tree_py(mini, "branch", KDIR=tree), "already")
 
 
+def test_robust_new_patch_not_in_series(mini: dict) -> None:
+    """A patch that was made on the tree of a group is not taken off because series lacks it."""
+    queue = minikernel.make_queue(mini["work"] / "groups", 6, groups=("first", "second"))
+    given = {"QUEUE": queue, "GROUP": "first"}
+    must_pass(tree_py(mini, "apply", **given))
+    quilt(mini["tree"], str(queue), "new", "mine.patch")
+    quilt(mini["tree"], str(queue), "add", "lib/file9.c")
+    (mini["tree"] / "lib/file9.c").write_text("int mine;\n")
+    quilt(mini["tree"], str(queue), "refresh")
+    before = Fingerprint.of(mini["tree"])
+    must_fail(tree_py(mini, "apply", **given), "mine.patch", "not in series")
+    assert Fingerprint.of(mini["tree"]) == before
+
+
 def test_robust_branch_group(mini: dict) -> None:
     tree = git_tree(mini["work"] / "git")
     queue = minikernel.make_queue(mini["work"] / "groups", 6, groups=("first", "second"))
