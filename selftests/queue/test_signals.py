@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from selftests.queue.test_robust import BUILD, MOMENTS, ROOT, must_pass, run, script
+from selftests.vm.test_runner import qemus_of
 
 pytestmark = pytest.mark.robust
 
@@ -70,19 +71,6 @@ def test_robust_signal_build() -> None:
     assert not compiled, f"a build with nothing to do compiled {len(compiled)} files"
 
 
-def machines(results: Path) -> list[str]:
-    """Return the virtual machines whose files are below a directory."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            words = path.read_bytes().decode(errors="replace")
-        except OSError:
-            continue
-        if str(results) in words and "qemu-system" in words:
-            found.append(words.replace("\0", " "))
-    return found
-
-
 def test_robust_signal_boot(tmp_path: Path) -> None:
     """No virtual machine goes on without its boot, no cut-off boot counts as passed, and the next one passes."""
     command = [sys.executable, "-m", "selftests.vm.boot", "--kernel", str(BUILD / "out/vm"),
@@ -106,9 +94,9 @@ def test_robust_signal_boot(tmp_path: Path) -> None:
         assert code in (0, 130, -how), f"{how.name}: {code}: {err}"
         assert passed() == (code == 0), f"{how.name}: {code}"
         deadline = time.monotonic() + 10
-        while machines(tmp_path) and time.monotonic() < deadline:
+        while qemus_of(tmp_path) and time.monotonic() < deadline:
             time.sleep(0.2)
-        assert machines(tmp_path) == [], how.name
+        assert qemus_of(tmp_path) == [], how.name
         codes.append(code)
     assert any(codes), "no boot was interrupted"
     assert start().wait(300) == 0 and passed()
