@@ -76,7 +76,7 @@ test: ## Everything that must hold, or what belongs to GROUP=; closes with 'N pa
 	+@scripts/test.sh
 test-full: ## Everything in make test, plus the slow jobs listed below; JOB=name: one of them; goes on where it stopped
 	+@scripts/test.sh $(if $(JOB),job,full)
-test-bare: ## make and make test in a bare Debian root, a clone, nothing cached (as root; 80 minutes); to Documentation/results.rst
+test-bare: ## make and make test in a bare Debian root, a clone, nothing cached (as root); to Documentation/results.rst
 	@scripts/bare.sh test
 bench: ## Time it in user space on this CPU, when the machine does nothing else; tables in Documentation/results (GROUP= ROUNDS=)
 	@$(MAKE) GROUP= apply

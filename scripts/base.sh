@@ -114,7 +114,7 @@ from_orig() {
 	fetched "$4"
 }
 
-# from_url PATH SUM. Tested against a local directory only (KERNEL_MIRROR=file://...).
+# from_url PATH SUM. Tested against a local directory and a server on the loopback address only.
 from_url() {
 	local part sum=$2
 	[ "$sum" != - ] || sum=${LINUX_SHA256:-}

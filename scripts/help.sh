@@ -10,7 +10,7 @@ sed -n -E 's/^([a-z-]+):.* ## (.*)/\1\t\2/p' Makefile | awk -F'\t' '{printf "  %
 if command -v python3 >/dev/null; then
 	printf '\nGroups, for GROUP=name or GROUP="a b" with (none), apply, kernel, boot, test, export\n\n'
 	python3 selftests/groups.py list | awk -F'\t' '{printf "  %-17s %s\n", $1, $2}'
-	printf '\nSlow jobs, for make test-full JOB=name, with minutes on two idle cores\n\n'
+	printf '\nSlow jobs, for make test-full JOB=name, with estimated minutes on two idle cores\n\n'
 	python3 selftests/jobs.py list | awk -F'\t' '{printf "  %-21s %3d  %s\n", $1, $2, $3}'
 fi
 cat <<'END'

@@ -22,6 +22,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from selftests import groups, proofs, results_file  # noqa: E402
+from selftests.queue.mover import fingerprint, listing  # noqa: E402
 
 PROGRAMS = ("gcc", "ld", "quilt", "git", "python3", "clang-19", "qemu-system-x86_64", "qemu-system-i386", "aarch64-linux-gnu-gcc")
 
@@ -59,14 +60,15 @@ def read_jobs() -> dict[str, Job]:
 
 
 def key(job: Job) -> str:
-    """Return the hash of all that the verdict on a job depends on: repository, touched files of the tree, tools."""
+    """Return the hash of all that the verdict on a job depends on: repository, tree, tools."""
     files = proofs.contents(ROOT, "series", "Makefile", "README.md", "pytest.ini", *(
         f"{name}/**/*" for name in (".ci", "patches", "configs", "scripts", "selftests", "Documentation")))
-    touched = {path: proofs.content(Path(os.environ["CF_TREE"]) / path) for path in groups.queue().paths}
+    tree = Path(os.environ["CF_TREE"])
+    touched = {path: proofs.content(tree / path) for path in groups.queue().paths}
     return proofs.key(name=job.name, work=job.work, kvm=os.environ.get("KVM", "0"),
                       variables=proofs.variables(), compiler=proofs.toolchain(*os.environ.get("CC", "gcc").split()),
                       files={name: content for name, content in files.items() if "__pycache__" not in name},
-                      tree=touched, tools={name: proofs.version(name) for name in PROGRAMS})
+                      tree=touched, base=fingerprint(listing(tree), set(touched)), tools={name: proofs.version(name) for name in PROGRAMS})
 
 
 def work(job: Job, results: Path) -> tuple[bool, list[Path]]:
