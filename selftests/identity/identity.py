@@ -52,7 +52,7 @@ from selftests.queue.patchqueue import GATE, Queue, load_queue  # noqa: E402
 from selftests.queue.proc import must  # noqa: E402
 from selftests.queue.scratch import Sources  # noqa: E402
 
-FRAGMENTS = ("vm", "all-off")
+FRAGMENTS = ("small", "all-off")
 # What a verdict depends on: files below the repository, files below selftests/
 CONFIGURATION = ("configs/*.config", "selftests/*/*.config", "selftests/groups.py")
 CONFIGURATION += ("scripts/kernel.sh", "scripts/lib.sh")

@@ -135,7 +135,7 @@ def test_script_off_means_off(queue: Path) -> None:
         "identity: 1 objects, 1 the same by their text, 0 functions of the others compared, "
         "0 differ\n"
     )
-    assert (queue / "build/fragments").read_text() == "identity vm all-off\n" * 2
+    assert (queue / "build/fragments").read_text() == "identity small all-off\n" * 2
     seen = (queue / "build/seen").read_text()
     assert (seen.count("return a + 2;"), seen.count("CONFIG_X")) == (2, 1)
     assert snapshot(queue / "build/linux") == before

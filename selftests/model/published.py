@@ -52,7 +52,7 @@ class Published:
     runs: dict[str, list[str]]
     kept: Callable[[str, Result], dict[str, Any]]
     options: tuple[str, ...]
-    fragments: tuple[str, ...] = ("vm", "all-on")
+    fragments: tuple[str, ...] = ("small", "base", "all-on")
     kernel: str = "vm"
 
     def files(self) -> list[str]:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from selftests.groups import lost_lines
+from selftests.groups import fragment_lines, lost_lines
 from selftests.proofs import Proofs, content, key
 from selftests.queue.patchqueue import Patch, Queue
 from selftests.queue.proc import each, jobs, last_lines, run
@@ -247,13 +247,13 @@ def needs_plugins(fragment: Path) -> bool:
     return "CONFIG_GCC_PLUGINS=y" in fragment.read_text().splitlines()
 
 
-def check_config_fragments(vm: Path, fragments: list[Path], kernel: Path, scratch: Path) -> list[str]:
-    """Each line of each fragment survives tinyconfig + vm.config + olddefconfig.
+def check_config_fragments(small: Path, fragments: list[Path], kernel: Path, scratch: Path) -> list[str]:
+    """Each line of each fragment survives tinyconfig + small.config + olddefconfig.
 
-    Args: vm.config, the fragments, the pushed tree, a directory for O=.
+    Args: small.config, the fragments, the pushed tree, a directory for O=.
     """
-    if not vm.is_file():
-        return [f"{vm.name} is missing"]
+    if not small.is_file():
+        return [f"{small.name} is missing"]
 
     def one(fragment: Path) -> list[str]:
         out = scratch / f"{fragment.parent.name}-{fragment.stem}"
@@ -263,7 +263,7 @@ def check_config_fragments(vm: Path, fragments: list[Path], kernel: Path, scratc
         done = run([*make, "tinyconfig"])
         if done.returncode:
             return [f"{fragment.name}: tinyconfig: {last_lines(done.stdout)}"]
-        parts = [vm] if fragment == vm else [vm, fragment]
+        parts = [small] if fragment == small else [small, fragment]
         with (out / ".config").open("a") as config:
             config.writelines(part.read_text().rstrip("\n") + "\n" for part in parts)
         done = run([*make, "olddefconfig"])
@@ -273,6 +273,11 @@ def check_config_fragments(vm: Path, fragments: list[Path], kernel: Path, scratc
         return [f"{fragment.name}: lost: {line}" for line in lost]
 
     return each(one, fragments)
+
+
+def check_base_config(fragment: str, debian: str) -> list[str]:
+    """Each setting of base.config is a line of Debian's configuration. Args: their texts."""
+    return sorted(set(fragment_lines(fragment)) - set(debian.splitlines()))
 
 
 def compiler(config: str) -> list[str]:

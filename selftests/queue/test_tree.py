@@ -68,29 +68,45 @@ def fragments_here() -> list[Path]:
 
 
 @pytest.fixture(scope="module")
-def vm() -> Path:
+def small() -> Path:
     """The fragment that every kernel starts from."""
-    return Path(os.environ["CF_ROOT"]) / "configs/vm.config"
+    return Path(os.environ["CF_ROOT"]) / "configs/small.config"
 
 
 @pytest.mark.slow
-def test_config_fragments(vm: Path, kernel: Path, tmp_path: Path) -> None:
+def test_config_fragments(small: Path, kernel: Path, tmp_path: Path) -> None:
     fragments = [path for path in fragments_here() if not checks.needs_plugins(path)]
     for name in ("all-on", "all-off"):
         fragments.append(tmp_path / "made" / f"{name}.config")
         fragments[-1].parent.mkdir(exist_ok=True)
         fragments[-1].write_text(groups.fragment(groups.queue(), kernel, name))
-    none(checks.check_config_fragments(vm, fragments, kernel, tmp_path))
+    none(checks.check_config_fragments(small, fragments, kernel, tmp_path))
 
 
 @pytest.mark.slow
-def test_config_fragments_plugins(vm: Path, kernel: Path, tmp_path: Path) -> None:
+def test_config_fragments_plugins(small: Path, kernel: Path, tmp_path: Path) -> None:
     fragments = [path for path in fragments_here() if checks.needs_plugins(path)]
     headers = run(["gcc", "-print-file-name=plugin"]).stdout.strip()
     if not (Path(headers) / "include/plugin-version.h").is_file():
         pytest.skip("the headers of gcc's plugins are not installed: scripts/tools.sh plugins")
     assert fragments
-    none(checks.check_config_fragments(vm, fragments, kernel, tmp_path))
+    none(checks.check_config_fragments(small, fragments, kernel, tmp_path))
+
+
+@pytest.mark.full
+def test_base_config_debian() -> None:
+    root = Path(os.environ["CF_ROOT"])
+    done = run([root / "scripts/debian-config.sh"])
+    assert done.returncode == 0, done.stdout
+    none(checks.check_base_config((root / "configs/base.config").read_text(), done.stdout))
+
+
+@pytest.mark.static
+def test_selftest_base_config() -> None:
+    debian = "CONFIG_A=y\n# CONFIG_B is not set\nCONFIG_C=8\n"
+    none(checks.check_base_config("# why\nCONFIG_A=y\n# CONFIG_B is not set\n", debian))
+    found = checks.check_base_config("CONFIG_A=m\nCONFIG_B=y\nCONFIG_C=8\n", debian)
+    assert found == ["CONFIG_A=m", "CONFIG_B=y"]
 
 
 @pytest.mark.static
@@ -192,9 +208,9 @@ def test_selftest_config_lines() -> None:
 def test_selftest_config_fragments(kernel: Path, tmp_path: Path) -> None:
     configs = tmp_path / "configs"
     configs.mkdir()
-    vm, bad = configs / "vm.config", configs / "bad.config"
-    vm.write_text("CONFIG_64BIT=y\nCONFIG_SMP=y\n")
-    none(checks.check_config_fragments(vm, [vm], kernel, tmp_path / "good"))
+    small, bad = configs / "small.config", configs / "bad.config"
+    small.write_text("CONFIG_64BIT=y\nCONFIG_SMP=y\n")
+    none(checks.check_config_fragments(small, [small], kernel, tmp_path / "good"))
     bad.write_text("CONFIG_SMP=y\nCONFIG_NO_SUCH_SYMBOL=y\n")
-    found = checks.check_config_fragments(vm, [vm, bad], kernel, tmp_path / "bad")
+    found = checks.check_config_fragments(small, [small, bad], kernel, tmp_path / "bad")
     assert found == ["bad.config: lost: CONFIG_NO_SUCH_SYMBOL=y"]

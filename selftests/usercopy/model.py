@@ -74,4 +74,4 @@ def page(table: Table) -> str:
 
 
 PUBLISHED = Published("usercopy", cells(), kept, ("X86_USERCOPY_VARIANTS", "X86_USERCOPY_CONST", "DRM_VGEM"),
-                      ("vm", "all-on", "vgem"), "vgem")
+                      ("small", "base", "all-on", "vgem"), "vgem")
