@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The splats of a refused user copy are allowed in the boots of colours that ask for it, and no others. No boots."""
+"""The splats of a refused user copy are allowed in the boots that ask for it only. No boots."""
 
 from pathlib import Path
 
-from selftests.vm.lists import read_allow
-from selftests.vm.splats import bad_taint, find_splats
+from selftests.vm.lists import bad_taint, find_splats, read_allow
 
 HERE = Path(__file__).resolve().parent
 

@@ -17,7 +17,7 @@ from selftests import groups, proofs, results_file
 from selftests.results_file import Result
 from selftests.vm import boots as module
 from selftests.vm.boots import Boot, Runner, chosen, read_tables
-from selftests.vm.jobs import parse_job
+from selftests.vm.boot import parse_job
 
 IMAGE = "arch/x86/boot/bzImage"
 
