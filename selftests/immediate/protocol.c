@@ -12,7 +12,6 @@
  */
 #define _GNU_SOURCE
 #include <err.h>
-#include <getopt.h>
 #include <linux/membarrier.h>
 #include <pthread.h>
 #include <sched.h>
@@ -31,10 +30,10 @@
 
 #include "sites.h"
 
-#define USAGE "usage: protocol --form 4|8 [--seconds S] [--reads N] [--readers R] [--pause US]" \
+#define USAGE "usage: protocol --form 4|8 [--seconds S] [--reads N]" \
 	" [--negative none|no-int3|no-sync|late-store|torn-tail]"
 #define EXIT_USAGE	2
-#define MAX_READERS	64
+#define READERS		2
 #define HANG_SECONDS	10
 
 /* No byte is 0x00 or 0xff: each set changes each byte, a mixture of two sets is no third. */
@@ -57,11 +56,11 @@ struct reader {
 	uint64_t reads, traps, torn, outside, faults;
 } __attribute__((aligned(64)));
 
-static uint64_t form, seconds = 30, wanted, readers = 2, pause_us;
+static uint64_t form, seconds = 30, wanted;
 static enum negative negative;
 
 static uint8_t *alias;		/* of CODE, writable */
-static struct reader reader[MAX_READERS];
+static struct reader reader[READERS];
 static __thread struct reader *self;
 static bool stop;
 
@@ -76,11 +75,6 @@ static uint64_t mask(uint64_t value)
 static uint64_t encode(uint64_t n)
 {
 	return mask(n * FACTOR);
-}
-
-static uint64_t decode(uint64_t value)
-{
-	return mask(value * INVERSE);
 }
 
 static void sync_cores(void)
@@ -131,13 +125,6 @@ static void patch(uint64_t value, bool from_mov)
 	poke(slots);
 }
 
-static void unpatch(void)
-{
-	poke_jmp();
-	for (unsigned int i = 0; i < SITES && form == 8; i++)
-		put_nop(sites[i].slot + HEAD);
-}
-
 /*
  * LATE_STORE stores after the sites are said to be done.  (A store after the poke but before
  * that cannot be told from a right one: until then both values are allowed.)
@@ -149,10 +136,13 @@ static void set(uint64_t n)
 	store(&started, n);
 	if (negative != LATE_STORE)
 		store(variable, encode(n));
-	if (n % 8)
+	if (n % 8) {
 		patch(encode(n), n % 8 > 1);
-	else
-		unpatch();
+	} else {
+		poke_jmp();
+		for (unsigned int i = 0; i < SITES && form == 8; i++)
+			put_nop(sites[i].slot + HEAD);
+	}
 	store(&completed, n);
 	if (negative == LATE_STORE) {
 		for (unsigned int i = 0; i < 1000; i++)
@@ -201,7 +191,7 @@ static void *read_sites(void *arg)
 		code(values);
 		to = load(&started);
 		for (unsigned int i = 0; i < SITES; i++) {
-			uint64_t n = decode(values[i]);
+			uint64_t n = mask(values[i] * INVERSE);
 
 			if (n > load(&started) || encode(n) != values[i])
 				self->torn++;
@@ -240,58 +230,46 @@ static void prepare(void)
 		sigaction(signals[i], &action, NULL);
 	put_code(alias, form);
 	/* One reader for each CPU, then again: wherever the writer runs, others go on reading. */
-	for (unsigned int i = 0; i < readers; i++, cpu++) {
+	for (unsigned int i = 0; i < READERS; i++, cpu++) {
 		while (!CPU_ISSET(cpu % CPU_SETSIZE, &cpus))
 			cpu++;
 		CPU_SET(cpu % CPU_SETSIZE, &reader[i].cpu);
 	}
 }
 
-static double now(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return time.tv_sec + time.tv_nsec / 1e9;
-}
-
-static uint64_t reads(void)
-{
-	uint64_t sum = 0;
-
-	for (unsigned int i = 0; i < readers; i++)
-		sum += __atomic_load_n(&reader[i].reads, __ATOMIC_RELAXED);
-	return sum;
-}
-
 /* Start the readers, set until the time is over or the reads are done; prints the figures */
 static int run(void)
 {
-	uint64_t sum, traps = 0, torn = 0, outside = 0, faults = 0, n = 0;
-	double start = now(), took = 0;
+	uint64_t sum = 0, traps = 0, torn = 0, outside = 0, faults = 0, n = 0;
+	struct timespec start, now;
+	double took = 0;
 
-	for (unsigned int i = 0; i < readers; i++) {
+	clock_gettime(CLOCK_MONOTONIC, &start);
+	for (unsigned int i = 0; i < READERS; i++) {
 		if (pthread_create(&reader[i].thread, NULL, read_sites, &reader[i]))
 			errx(EXIT_USAGE, "pthread_create failed");
 	}
-	while (took < seconds && (!wanted || reads() < wanted)) {
+	while (took < seconds && (!wanted || sum < wanted)) {
 		set(++n);
-		if (pause_us)
-			usleep(pause_us);
-		took = now() - start;
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		took = now.tv_sec - start.tv_sec + (now.tv_nsec - start.tv_nsec) / 1e9;
+		sum = 0;
+		for (unsigned int i = 0; i < READERS; i++)
+			sum += __atomic_load_n(&reader[i].reads, __ATOMIC_RELAXED);
 	}
 	store(&stop, true);
 	alarm(HANG_SECONDS);
-	for (unsigned int i = 0; i < readers; i++) {
+	sum = 0;
+	for (unsigned int i = 0; i < READERS; i++) {
 		pthread_join(reader[i].thread, NULL);
+		sum += reader[i].reads;
 		traps += reader[i].traps;
 		torn += reader[i].torn;
 		outside += reader[i].outside;
 		faults += reader[i].faults;
 	}
-	sum = reads();
-	printf("form=%lu negative=%s readers=%lu sites=%d reads=%lu sets=%lu traps=%lu torn=%lu "
-	       "outside=%lu faults=%lu seconds=%.1f\n", form, negatives[negative], readers, SITES,
+	printf("form=%lu negative=%s readers=%d sites=%d reads=%lu sets=%lu traps=%lu torn=%lu "
+	       "outside=%lu faults=%lu seconds=%.1f\n", form, negatives[negative], READERS, SITES,
 	       sum, n, traps, torn, outside, faults, took);
 	return torn || outside || faults || !sum || sum < wanted;
 }
@@ -317,44 +295,24 @@ static enum negative find_negative(const char *name)
 
 int main(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "form", required_argument, NULL, 'f' },
-		{ "seconds", required_argument, NULL, 's' },
-		{ "reads", required_argument, NULL, 'n' },
-		{ "readers", required_argument, NULL, 'r' },
-		{ "pause", required_argument, NULL, 'p' },
-		{ "negative", required_argument, NULL, 'x' },
-		{ }
-	};
-	int option;
+	/* Each option has a value */
+	for (int i = 1; i < argc; i += 2) {
+		const char *name = argv[i], *value = argv[i + 1];
 
-	opterr = 0;
-	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		switch (option) {
-		case 'f':
-			form = parse(optarg, 8);
-			break;
-		case 's':
-			seconds = parse(optarg, 86400);
-			break;
-		case 'n':
-			wanted = parse(optarg, INT64_MAX);
-			break;
-		case 'r':
-			readers = parse(optarg, MAX_READERS);
-			break;
-		case 'p':
-			pause_us = parse(optarg, 999999);
-			break;
-		case 'x':
-			negative = find_negative(optarg);
-			break;
-		default:
+		if (!value)
 			errx(EXIT_USAGE, USAGE);
-		}
+		else if (!strcmp(name, "--form"))
+			form = parse(value, 8);
+		else if (!strcmp(name, "--seconds"))
+			seconds = parse(value, 86400);
+		else if (!strcmp(name, "--reads"))
+			wanted = parse(value, INT64_MAX);
+		else if (!strcmp(name, "--negative"))
+			negative = find_negative(value);
+		else
+			errx(EXIT_USAGE, USAGE);
 	}
-	if ((form != 4 && form != 8) || !readers || optind != argc ||
-	    (negative == TORN_TAIL && form != 8))
+	if ((form != 4 && form != 8) || (negative == TORN_TAIL && form != 8))
 		errx(EXIT_USAGE, USAGE);
 	prepare();
 	return run();

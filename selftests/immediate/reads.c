@@ -8,6 +8,7 @@
  * Prints one line of JSON for each case; times are first deciles of ROUNDS rounds, in ns: what others do
  * on the machine only adds to them.
  */
+#include <err.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -131,18 +132,14 @@ int main(int argc, char **argv)
 	long kib = argc == 3 ? atol(argv[2]) : 0;
 	double *times[3];
 
-	if (rounds < 1 || kib < 1) {
-		fprintf(stderr, "usage: reads ROUNDS KIB, both at least 1\n");
-		return 2;
-	}
+	if (rounds < 1 || kib < 1)
+		errx(2, "usage: reads ROUNDS KIB, both at least 1");
 	buffer_size = kib * 1024;
 	buffer = calloc(1, buffer_size);
 	for (int i = 0; i < 3; i++)
 		times[i] = malloc(rounds * sizeof(double));
-	if (!buffer || !times[0] || !times[1] || !times[2]) {
-		fprintf(stderr, "reads: no memory for %ld KiB and %d rounds\n", kib, rounds);
-		return 2;
-	}
+	if (!buffer || !times[0] || !times[1] || !times[2])
+		errx(2, "no memory for %ld KiB and %d rounds", kib, rounds);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		int (*const run[3])(void) = { nothing, cases[i].loads, cases[i].immediates };
 

@@ -1,21 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Times copies to the page cache in user space, on the real CPU: the kernel's own routines, assembled unchanged, beside
- * others. What is written, to where, and what is read around it is what buffered writes of large files do.
+ * Times copies to the page cache in user space, on the real CPU: the kernel's own routines,
+ * assembled unchanged, and others. What is written, to where, and what is read around it is what
+ * buffered writes of large files do.
  *
  * usage: stream MEASURE ROUNDS
  *   rate      64 MiB from a hot buffer to memory that is in no cache, in pieces of 512 bytes to 64 MiB
- *   victim    a walk along a chain of pointers through 32 KiB to 32 MiB: warm, and after 64 MiB were written
+ *   victim    a walk along a chain of pointers through 32 KiB to 32 MiB: warm, and after 64 MiB were
+ *             written
  *   victim4   the same after 4 MiB: in a short time others on the machine do less to the caches
  *   again     512 bytes to 64 MiB that are written over and over: hot as long as they fit
  *   readback  the same sizes, written to cold memory and then read
  *
- * A line of JSON for each sample: copy, bytes, cycles. Cycles are those of the time-stamp counter; in "victim" for each
- * pointer, else for 64 bytes. In each round all copies take their turn; "fsrm" has two turns, "fsrm" and "fsrm_again":
- * the difference of the two is what the machine's noise makes. For the walks "idle" has a turn: nothing is written, for as
- * long as "nontemporal" would take. What is dearer after it, others on the machine have evicted.
+ * A line of JSON for each sample: copy, bytes, cycles of the time-stamp counter, in "victim" for each
+ * pointer, else for 64 bytes. In each round all copies take their turn; "fsrm" has two turns, "fsrm"
+ * and "fsrm_again": the difference of the two is the machine's noise. For the walks "idle" has a
+ * turn: nothing is written, for as long as "nontemporal" would take. What costs more after it, others
+ * on the machine have evicted.
  */
 #define _GNU_SOURCE
+#include <err.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -106,12 +110,11 @@ static size_t area_used;
 /* Memory as the kernel maps the page cache: in large pages, as far as there are any */
 static void *memory(size_t bytes)
 {
-	void *p = mmap(NULL, bytes + 2 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *p = mmap(NULL, bytes + 2 * MIB, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	if (p == MAP_FAILED) {
-		perror("mmap");
-		exit(2);
-	}
+	if (p == MAP_FAILED)
+		err(2, "mmap");
 	p = (void *)(((uintptr_t)p + 2 * MIB - 1) & ~(2 * MIB - 1));
 	madvise(p, bytes, MADV_HUGEPAGE);
 	memset(p, 1, bytes);
@@ -125,7 +128,7 @@ static uint8_t *cold(void)
 	return area + area_used;
 }
 
-/* As many bytes as stream, in calls of at most piece; the source is hot unless a piece is larger than it */
+/* Write bytes in calls of piece; the source is hot unless a piece is larger than it */
 static void stream(copy_fn *copy, uint8_t *to, size_t bytes, size_t piece)
 {
 	const uint8_t *from = piece > HOT ? area + AREA : source;
@@ -177,13 +180,12 @@ static double walk(void **start, size_t bytes)
 {
 	size_t n = bytes / LINE, i;
 	void **p = start;
-	uint64_t begin = cycles(), end;
+	uint64_t begin = cycles();
 
 	for (i = 0; i < n; i++)
 		p = *p;
 	asm volatile("" : : "r" (p));
-	end = cycles();
-	return (double)(end - begin) / n;
+	return (double)(cycles() - begin) / n;
 }
 
 static void walk_after(size_t i, size_t bytes, size_t written)
@@ -231,25 +233,19 @@ static void again(size_t i, size_t bytes)
 	print(copies[i].name, bytes, (double)(cycles() - start) * LINE / bytes / times);
 }
 
-static uint64_t sum(const uint8_t *from, size_t bytes)
-{
-	uint64_t total = 0;
-	size_t i;
-
-	for (i = 0; i < bytes; i += sizeof(total))
-		total += *(const uint64_t *)(from + i);
-	return total;
-}
-
 static void readback(size_t i, size_t bytes)
 {
 	size_t times = bytes < 4 * MIB ? 4 * MIB / bytes : 1, n;
 	uint8_t *to = cold();
 	uint64_t start = cycles();
 
-	for (n = 0; n < times; n++) {
-		stream(copies[i].copy, to + n * bytes, bytes, bytes < HOT ? bytes : HOT);
-		asm volatile("" : : "r" (sum(to + n * bytes, bytes)));
+	for (n = 0; n < times; n++, to += bytes) {
+		uint64_t total = 0;
+
+		stream(copies[i].copy, to, bytes, bytes < HOT ? bytes : HOT);
+		for (const uint8_t *from = to; from < to + bytes; from += sizeof(total))
+			total += *(const uint64_t *)from;
+		asm volatile("" : : "r" (total));
 	}
 	print(copies[i].name, bytes, (double)(cycles() - start) * LINE / bytes / times);
 }
@@ -283,10 +279,8 @@ int main(int argc, char **argv)
 	for (m = 0; argc == 3 && m < COUNT(measures); m++)
 		if (!strcmp(argv[1], measures[m].name))
 			break;
-	if (rounds < 1 || m == COUNT(measures)) {
-		fprintf(stderr, "usage: stream rate|victim|victim4|again|readback ROUNDS\n");
-		return 2;
-	}
+	if (rounds < 1 || m == COUNT(measures))
+		errx(2, "usage: stream rate|victim|victim4|again|readback ROUNDS");
 	CPU_ZERO(&cpu);
 	CPU_SET(sched_getcpu(), &cpu);
 	sched_setaffinity(0, sizeof(cpu), &cpu);

@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Times user copies in user space, on the real CPU: the kernel's own routines, assembled unchanged, and its copies of
- * constant sizes, from its header. What the kernel does around a copy (STAC, CLAC, masking the address) is left out: the
- * first two cannot be executed here.
+ * Times user copies in user space, on the real CPU: the kernel's own routines, assembled unchanged,
+ * and its copies of constant sizes, from its header. What the kernel does around a copy (STAC, CLAC,
+ * masking the address) is left out: the first two cannot be executed here.
  *
  * usage: copies MEASURE ROUNDS
- *   hot         1 bytes to 4 KiB, over and over, in the first-level cache
+ *   hot         1 byte to 4 KiB, over and over, in the first-level cache
  *   misaligned  the same, from an address of 3 modulo 64 to one of 5
- *   aliased     the same, to an address that is 2 above the source modulo 4 KiB: some CPUs take a load for one of what was
- *               just stored
+ *   aliased     the same, to an address that is 2 above the source modulo 4 KiB: some CPUs take a
+ *               load for one of what was just stored
  *   cold        the same with source and destination in no cache: one copy at a time
  *   random64    sizes that are drawn from 1 to 64, hot
  *   random512   sizes that are drawn from 1 to 512, hot
  *
- * A line of JSON for each sample: copy, bytes, cycles of the time-stamp counter for a copy, with the loop around it. Each
- * copy but "const" is called, as _copy_from_user() and _copy_to_user() are; "none" is that call and no copy. In each round
- * all take their turn; "fsrm" has two, "fsrm" and "fsrm_again": the difference is what the machine's noise makes.
+ * A line of JSON for each sample: copy, bytes, cycles of the time-stamp counter for a copy, with the
+ * loop around it. Each copy but "const" is called, as _copy_from_user() and _copy_to_user() are;
+ * "none" is that call and no copy. In each round all take their turn; "fsrm" has two, "fsrm" and
+ * "fsrm_again": the difference is the machine's noise.
  */
+#include <err.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -183,10 +185,8 @@ int main(int argc, char **argv)
 	const char *measure = argc == 3 ? argv[1] : "";
 	long rounds = argc == 3 ? atol(argv[2]) : 0;
 
-	if (rounds < 1) {
-		fprintf(stderr, "usage: copies hot|misaligned|aliased|cold|random64|random512 ROUNDS\n");
-		return 2;
-	}
+	if (rounds < 1)
+		errx(2, "usage: copies hot|misaligned|aliased|cold|random64|random512 ROUNDS");
 	for (size_t i = 0; i < sizeof(source); i++)
 		source[i] = 1 + i % 251;
 	for (; rounds; rounds--) {
