@@ -23,7 +23,7 @@ TASK_LINES = (1, 4, 8, 20)
 OLD_COUNTS = (16, 32, 64, 128, 256, 1024, 4096)
 LOCK_COUNTS = (64, 256, 1024, 4096)
 # A choice, not a trace: of 25 lines of the 52 of task_struct, 2 of thread_struct and 12 of the FPU
-# state that a switch touches, 15 sparse ones, 2 and 3; the first 1, 4 and 8 are taken from all parts
+# state that a switch touches, 15 sparse ones, 2 and 3; the first 1, 4 and 8 are of all parts
 TASK_HOT = (0, 20, 52, 54, 3, 29, 11, 41, 1, 5, 8, 15, 24, 33, 37, 46, 49, 53, 55, 56)
 
 # From the number of a task, in the order of allocation, and the number of colours: its colour
@@ -112,7 +112,7 @@ def misses(lines: Sequence[int], physical: Sequence[int], l1: Cache, l2: Cache
 
 
 def stack(i: int, colour: int, touched: int, base: int = 0) -> list[int]:
-    """Return the topmost lines of stack i, its top moved down by colour lines; base: of the first stack."""
+    """Return the topmost lines of stack i, its top colour lines lower; base: of the first one."""
     top = base + i * STACK_DISTANCE + STACK - 1 - colour
     return [top - line for line in range(touched)]
 
@@ -157,7 +157,8 @@ def stacks(colours: int, counts: Sequence[int] = COUNTS) -> Workload:
             work.frames[in_turn // PAGE + top] = i % colours
         # The page below the top one, which only the last colours of 16x3 reach
         reached = {line // PAGE for cell in work.cases.values() for line in cell["16x3"]}
-        work.frames |= {page: work.frames[page + 1] - 1 for page in sorted(reached - set(work.frames))}
+        lower = sorted(reached - set(work.frames))
+        work.frames |= {page: work.frames[page + 1] - 1 for page in lower}
     return work
 
 
@@ -233,7 +234,8 @@ def structs(slab: Slab, l1: Cache, counts: Sequence[int] = COUNTS) -> Workload:
         for n in counts:
             for name, (of, many, apart, way) in layouts.items():
                 starts = of.starts(n, many, apart, way)
-                work.add(f"{n}x{hot}", name, [[start + line for line in TASK_HOT[:hot]] for start in starts])
+                tasks = [[start + line for line in TASK_HOT[:hot]] for start in starts]
+                work.add(f"{n}x{hot}", name, tasks)
     return work
 
 
@@ -246,8 +248,8 @@ def old(kib: int, l2: Cache, counts: Sequence[int] = OLD_COUNTS, locked: bool = 
     area = kib * 16
     work = Workload(huge=True, locked=locked)
     ways: dict[str, Callable[[int], int]] = {
-        "uncoloured": lambda i: 0, "uncoloured_again": lambda i: 0, "4": lambda i: i * area // l2.sets % 4,
-        "mod7": lambda i: i % 7, "mod31": lambda i: i % 31,
+        "uncoloured": lambda i: 0, "uncoloured_again": lambda i: 0,
+        "4": lambda i: i * area // l2.sets % 4, "mod7": lambda i: i % 7, "mod31": lambda i: i % 31,
     }
     for n in counts:
         for name, way in ways.items():

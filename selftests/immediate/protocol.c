@@ -28,13 +28,32 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include "sites.h"
-
 #define USAGE "usage: protocol --form 4|8 [--seconds S] [--reads N]" \
 	" [--negative none|no-int3|no-sync|late-store|torn-tail]"
 #define EXIT_USAGE	2
 #define READERS		2
 #define HANG_SECONDS	10
+
+#define SITES		8
+#define HEAD		5	/* bytes of a jmp, and of what the int3 protocol writes */
+#define MAX_SLOT	10
+#define INT3		0xcc
+
+/*
+ * The sites, then their stubs at a fixed distance, then the variable in a page of its own.
+ * Nothing else lies within 2 GiB, so that a torn jmp ends in a fault.  The lowest byte of the
+ * distance is an int3, so that a REX.W before the rest of a jmp ends in a trap.
+ */
+#define CODE		0x100000000000UL
+#define TO_STUB		0x20cc
+#define VARIABLE	0x4000
+#define SIZE		0x5000
+
+static struct site {
+	uint8_t *slot;		/* where the writer writes it */
+	uintptr_t code;		/* where the readers execute it */
+	uint8_t reg;
+} sites[SITES];
 
 /* No byte is 0x00 or 0xff: each set changes each byte, a mixture of two sets is no third. */
 #define FACTOR		0x9e3779b97f4a7c15ULL
@@ -77,6 +96,92 @@ static uint64_t encode(uint64_t n)
 	return mask(n * FACTOR);
 }
 
+#define PITCH	512	/* from site to site; the last one goes over the end of the page */
+
+/* Over and beside the borders of 8, 16, 32 and 64 bytes */
+static const uint16_t offsets4[SITES] = { 0, 6, 13, 29, 60, 61, 62, 511 };
+static const uint16_t offsets8[SITES] = { 0, 5, 11, 27, 55, 59, 62, 511 };
+
+/* Those that a function may change, but rdi; the 4-byte form takes the first four, without REX */
+static const uint8_t registers[SITES] = { 0, 1, 2, 6, 8, 9, 10, 11 };
+
+/* The two states of a slot: the jmp to the stub and a nop behind it, or the value */
+static void put_jmp(uint8_t *to, int32_t distance)
+{
+	to[0] = 0xe9;
+	memcpy(to + 1, &distance, sizeof(distance));
+}
+
+static void put_nop(uint8_t *to)
+{
+	memcpy(to, "\x0f\x1f\x44\x00\x00", MAX_SLOT - HEAD);
+}
+
+static void put_mov(uint8_t *to, uint8_t reg, uint64_t value)
+{
+	if (form == 8)
+		*to++ = 0x48 | reg >> 3;
+	*to++ = 0xb8 | (reg & 7);
+	memcpy(to, &value, form);
+}
+
+/* mov variable(%rip), %reg; jmp behind the slot */
+static void put_stub(const struct site *site)
+{
+	uint8_t *to = site->slot + HEAD + TO_STUB;
+	int32_t distance;
+
+	if (form == 8)
+		*to++ = 0x48 | site->reg >> 3 << 2;
+	*to++ = 0x8b;
+	*to++ = 0x05 | (site->reg & 7) << 3;
+	distance = alias + VARIABLE - (to + sizeof(distance));
+	memcpy(to, &distance, sizeof(distance));
+	to += sizeof(distance);
+	put_jmp(to, site->slot + (form == 8 ? MAX_SLOT : HEAD) - (to + HEAD));
+}
+
+/* The slot; mov %reg, 8 * i(%rdi); jmp to the next site, or ret */
+static void put_site(unsigned int i)
+{
+	uint8_t *to = sites[i].slot;
+
+	put_jmp(to, TO_STUB);
+	to += HEAD;
+	if (form == 8) {
+		put_nop(to);
+		to += MAX_SLOT - HEAD;
+	}
+	*to++ = 0x48 | sites[i].reg >> 3 << 2;
+	*to++ = 0x89;
+	*to++ = 0x47 | (sites[i].reg & 7) << 3;
+	*to++ = 8 * i;
+	if (i == SITES - 1)
+		*to = 0xc3;
+	else
+		put_jmp(to, sites[i + 1].slot - (to + HEAD));
+}
+
+/*
+ * Generate void code(uint64_t values[SITES]), which reads each site once, in the state jmp: a slot
+ * of 5 bytes (4-byte form) or 10 bytes (8-byte form) for each, with its stub. Fills in sites[].
+ */
+static void put_code(void)
+{
+	const uint16_t *offsets = form == 8 ? offsets8 : offsets4;
+
+	memset(alias, INT3, VARIABLE);
+	for (unsigned int i = 0; i < SITES; i++) {
+		sites[i].slot = alias + i * PITCH + offsets[i];
+		sites[i].code = CODE + i * PITCH + offsets[i];
+		sites[i].reg = registers[form == 8 ? i : i % 4];
+	}
+	for (unsigned int i = 0; i < SITES; i++) {
+		put_site(i);
+		put_stub(&sites[i]);
+	}
+}
+
 static void sync_cores(void)
 {
 	if (negative != NO_SYNC &&
@@ -114,7 +219,7 @@ static void patch(uint64_t value, bool from_mov)
 	uint8_t slots[SITES][MAX_SLOT];
 
 	for (unsigned int i = 0; i < SITES; i++)
-		put_mov(slots[i], sites[i].reg, value, form);
+		put_mov(slots[i], sites[i].reg, value);
 	if (form == 8) {
 		/* Nobody executes the tail behind a jmp: no int3, no sync of its own */
 		if (from_mov && negative != TORN_TAIL)
@@ -228,7 +333,7 @@ static void prepare(void)
 		err(EXIT_USAGE, "no executable mapping");
 	for (unsigned int i = 0; i < sizeof(signals) / sizeof(*signals); i++)
 		sigaction(signals[i], &action, NULL);
-	put_code(alias, form);
+	put_code();
 	/* One reader for each CPU, then again: wherever the writer runs, others go on reading. */
 	for (unsigned int i = 0; i < READERS; i++, cpu++) {
 		while (!CPU_ISSET(cpu % CPU_SETSIZE, &cpus))

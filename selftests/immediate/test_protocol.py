@@ -31,7 +31,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.skip("needs 2 CPUs: one reads while the other one writes")
     target = tmp_path_factory.mktemp("immediate") / "protocol"
     command("gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-pthread", "-o", target,
-            HERE / "protocol.c", HERE / "sites.c")
+            HERE / "protocol.c")
     return target
 
 
