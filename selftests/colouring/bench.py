@@ -309,8 +309,8 @@ def part(result: dict[str, Any]) -> str:
     l1, l2 = (Cache(**result[level]) for level in ("L1D", "L2"))
     return "\n".join([
         f"Timed in user space: {machine_words(result)}; L1D {l1.sets} sets of {l1.ways} ways, "
-        f"L2 {l2.sets} of {l2.ways}; medians of {result['rounds']} rounds in which the layouts take "
-        f"turns, the shortest of three; load average {result['load']:.1f} at the beginning; "
+        f"L2 {l2.sets} of {l2.ways}; medians of {result['rounds']} rounds in which the layouts "
+        f"take turns, the shortest of three; load average {result['load']:.1f} at the beginning; "
         f"``{result['command']}``, {result['date']}.", ABOUT, "",
         ABOUT_STACKS, frames_say(result), "",
         ABOUT_STRUCTS, *(slab_says(name, l1) for name in SLABS), "",

@@ -26,8 +26,8 @@ TASKS = tuple(map(int, WORKLOADS["rings"].words["tasks"].split(":")))
 
 # CPUID says what the modelled caches are, as far as QEMU can be told: 64 sets of L1D (by default it
 # is AMD's with 512), and for L2 64 page colours, a multiple of what each modelled one has. Without
-# XSAVES, which QEMU has not, the state of protection keys is behind the place of AVX-512's: it would
-# take the room of the colours.
+# XSAVES, which QEMU has not, the state of protection keys is behind the place of AVX-512's: it
+# would take the room of the colours.
 CPUID = "vendor=GenuineIntel,family=6,model=143,stepping=8"
 APPEND = ("clearcpuid=pku",)
 

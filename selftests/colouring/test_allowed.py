@@ -8,7 +8,7 @@ from selftests.vm.lists import bad_taint, find_splats, read_allow
 HERE = Path(__file__).resolve().parent
 
 REFUSED = """\
-[    9.1] usercopy: Kernel memory overwrite attempt detected to SLUB object 'task_struct' (offset 64)!
+[    9.1] usercopy: Kernel memory overwrite attempt detected to SLUB object 'task_struct'!
 [    9.2] ------------[ cut here ]------------
 [    9.3] kernel BUG at mm/usercopy.c:102!
 [    9.4] Oops: invalid opcode: 0000 [#1] SMP

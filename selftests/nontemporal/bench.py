@@ -26,8 +26,8 @@ def build(tree: Path, directory: Path) -> Path:
     objects = assemble(tree, directory, (("copy_user_uncached_64.S", "nontemporal.o", []),
                                          ("copy_user_64.S", "movsq.o", ["-DSYM_SUFFIX=_movsq"])))
     program = directory / "stream"
-    command("gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-mno-red-zone", f"-I{BENCHES}", "-o", program,
-            HERE / "stream.c", HERE / "copy_prefetch.S", *objects)
+    command("gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-mno-red-zone", f"-I{BENCHES}", "-o",
+            program, HERE / "stream.c", HERE / "copy_prefetch.S", *objects)
     return program
 
 

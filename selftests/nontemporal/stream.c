@@ -5,18 +5,18 @@
  * buffered writes of large files do.
  *
  * usage: stream MEASURE ROUNDS
- *   rate      64 MiB from a hot buffer to memory that is in no cache, in pieces of 512 bytes to 64 MiB
- *   victim    a walk along a chain of pointers through 32 KiB to 32 MiB: warm, and after 64 MiB were
- *             written
+ *   rate      64 MiB from a hot buffer to memory in no cache, in pieces of 512 bytes to 64 MiB
+ *   victim    a walk along a chain of pointers through 32 KiB to 32 MiB: warm, and after 64 MiB
+ *             were written
  *   victim4   the same after 4 MiB: in a short time others on the machine do less to the caches
  *   again     512 bytes to 64 MiB that are written over and over: hot as long as they fit
  *   readback  the same sizes, written to cold memory and then read
  *
- * A line of JSON for each sample: copy, bytes, cycles of the time-stamp counter, in "victim" for each
- * pointer, else for 64 bytes. In each round all copies take their turn; "fsrm" has two turns, "fsrm"
- * and "fsrm_again": the difference of the two is the machine's noise. For the walks "idle" has a
- * turn: nothing is written, for as long as "nontemporal" would take. What costs more after it, others
- * on the machine have evicted.
+ * A line of JSON for each sample: copy, bytes, cycles of the time-stamp counter, in "victim" for
+ * each pointer, else for 64 bytes. In each round all copies take their turn; "fsrm" has two,
+ * "fsrm" and "fsrm_again": the difference is the machine's noise. For the walks "idle" has a turn:
+ * nothing is written, for as long as "nontemporal" would take. What costs more after it, others on
+ * the machine have evicted.
  */
 #define _GNU_SOURCE
 #include <err.h>
@@ -35,7 +35,7 @@
 #define MIB	(1024 * KIB)
 #define LINE	64UL
 #define STREAM	(64 * MIB)	/* bytes that one copy writes */
-#define AREA	(8 * STREAM)	/* bytes that all write to in turn: what is written next is in no cache */
+#define AREA	(8 * STREAM)	/* bytes that all write to in turn: the next are in no cache */
 #define HOT	(64 * KIB)	/* bytes of the source */
 #define COUNT(a) (sizeof(a) / sizeof(*(a)))
 
@@ -57,13 +57,17 @@ static void movsq(void *dst, const void *src, size_t bytes)
 		     : [fn] "r" (rep_movs_alternative_movsq) : "memory", "rax", "cc");
 }
 
+/* Four words by way of r8 to r11 */
+#define WORDS(a, b, c, d)								\
+	"movq " a "(%1), %%r8; movq " b "(%1), %%r9;"					\
+	"movq " c "(%1), %%r10; movq " d "(%1), %%r11;"					\
+	"movq %%r8, " a "(%0); movq %%r9, " b "(%0);"					\
+	"movq %%r10, " c "(%0); movq %%r11, " d "(%0);"
+
 static void unrolled(void *dst, const void *src, size_t bytes)
 {
 	for (; bytes; bytes -= LINE, dst += LINE, src += LINE)
-		asm volatile("movq (%1), %%r8; movq 8(%1), %%r9; movq 16(%1), %%r10; movq 24(%1), %%r11;"
-			     "movq %%r8, (%0); movq %%r9, 8(%0); movq %%r10, 16(%0); movq %%r11, 24(%0);"
-			     "movq 32(%1), %%r8; movq 40(%1), %%r9; movq 48(%1), %%r10; movq 56(%1), %%r11;"
-			     "movq %%r8, 32(%0); movq %%r9, 40(%0); movq %%r10, 48(%0); movq %%r11, 56(%0)"
+		asm volatile(WORDS("0", "8", "16", "24") WORDS("32", "40", "48", "56")
 			     : : "r" (dst), "r" (src) : "memory", "r8", "r9", "r10", "r11");
 }
 
@@ -294,6 +298,7 @@ int main(int argc, char **argv)
 	for (round = 0; round < rounds; round++)
 		for (s = 0; s < measures[m].count; s++)
 			for (c = 0; c < measures[m].copies; c++)
-				measures[m].measure((c + round) % measures[m].copies, measures[m].sizes[s]);
+				measures[m].measure((c + round) % measures[m].copies,
+						    measures[m].sizes[s]);
 	return 0;
 }

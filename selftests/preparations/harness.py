@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Builds and runs kselftest x86/copyloops: the user copy routines in user space, on the real CPU."""
+"""Builds and runs kselftest x86/copyloops: user copy routines in user space, on the real CPU."""
 
 import re
 import subprocess

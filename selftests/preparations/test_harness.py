@@ -47,6 +47,6 @@ def test_nontemporal_count_fails_on_base(on_base: dict[str, bool]) -> None:
 
 
 def test_base_fails_nowhere_else(on_base: dict[str, bool]) -> None:
-    """What is not known to be wrong in mainline passes there: no more than the contract is asked."""
+    """What is not known to be wrong in mainline passes there: only the contract is asked for."""
     failed = failures(on_base)
     assert all(name.startswith("copy_to_nontemporal ") for name in failed), failed

@@ -20,7 +20,7 @@ HERE = Path(__file__).resolve().parent
 PROGRAMS = ("copies.c",)
 MEASURES = ("hot", "misaligned", "aliased", "cold", "random64", "random512")
 COPIES = ("none", "fsrm", "erms", "movsq", "unrolled", "string", "const")
-# Cycles of the time-stamp counter that STAC and CLAC are taken to need together: stated, not measured
+# Cycles of the time-stamp counter that STAC and CLAC are taken to need: stated, not measured
 PAIR = 20
 
 Sample = dict[str, dict[str, float]]
@@ -55,8 +55,10 @@ def ratio(copies: Sample, slow: str, fast: str) -> tuple[float, float]:
 HEADS = {
     "hot": "Fixed sizes, hot: cycles for a copy",
     "misaligned": "Fixed sizes, hot, misaligned (3 modulo 64 to 5 modulo 64): cycles for a copy",
-    "aliased": "The same, and the destination is 2 above the source modulo 4 KiB: cycles for a copy",
-    "cold": "Fixed sizes, source and destination in no cache, one copy at a time: cycles for a copy",
+    "aliased": "The same, and the destination is 2 above the source modulo 4 KiB: cycles for a "
+               "copy",
+    "cold": "Fixed sizes, source and destination in no cache, one copy at a time: cycles for a "
+            "copy",
     "random64": "Sizes drawn from 1 to 64 bytes, hot: cycles for a copy",
     "random512": "Sizes drawn from 1 to 512 bytes, hot: cycles for a copy",
 }
@@ -68,8 +70,9 @@ def table(result: dict[str, Any], measure: str) -> str:
     rows = [["bytes", *COPIES, *(f"{fast}: {slow}" for slow, fast in pairs), "noise"]]
     for size, copies in result["measures"][measure].items():
         noise = abs(copies["fsrm_again"]["median"] / copies["fsrm"]["median"] - 1)
+        medians = {name: f"{copies[name]['median']:.1f}" for name in COPIES if name in copies}
         rows.append([f"1..{size}" if measure.startswith("random") else size,
-                     *(f"{copies[name]['median']:.1f}" if name in copies else "" for name in COPIES),
+                     *(medians.get(name, "") for name in COPIES),
                      *("{:.1f} ({:.1f})".format(*ratio(copies, *pair)) if pair[1] in copies else ""
                        for pair in pairs), f"{100 * noise:.0f} %"])
     head, *lines = (", ".join(f'"{text}"' for text in row) for row in rows)
@@ -78,7 +81,7 @@ def table(result: dict[str, Any], measure: str) -> str:
 
 
 def verdict(result: dict[str, Any], slow: str, fast: str, least: float, low: int, high: int) -> str:
-    """Return a line: whether a copy is so many times faster at sizes low to high, hot, and where not."""
+    """Return whether a copy is so many times faster at sizes low to high, hot, and where not."""
     ratios = {int(size): ratio(copies, slow, fast)
               for size, copies in result["measures"]["hot"].items()
               if low <= int(size) <= high and fast in copies}
@@ -96,8 +99,8 @@ ABOUT = (
     "nothing; fsrm is mainline's copy on a CPU with that flag, erms (rep_movs_alternative) on one "
     "with ERMS only, movsq on one with neither; unrolled and string are what x86_usercopy= can "
     "choose, const is X86_USERCOPY_CONST: all as they stand in the tree. Loop and call are "
-    "included, STAC, CLAC and the check of the address are not. \"a: b\" is how many times faster a "
-    f"is than b, in brackets with {PAIR} cycles for STAC and CLAC added to both: a figure that is "
+    "included, STAC, CLAC and the check of the address are not. \"a: b\" is how many times faster "
+    f"a is than b, in brackets with {PAIR} cycles for STAC and CLAC added to both: a figure that is "
     "stated here, not measured.")
 
 

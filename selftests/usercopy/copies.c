@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Times user copies in user space, on the real CPU: the kernel's own routines, assembled unchanged,
- * and its copies of constant sizes, from its header. What the kernel does around a copy (STAC, CLAC,
- * masking the address) is left out: the first two cannot be executed here.
+ * and its copies of constant sizes, from its header. What the kernel does around a copy (STAC,
+ * CLAC, masking the address) is left out: the first two cannot be executed here.
  *
  * usage: copies MEASURE ROUNDS
  *   hot         1 byte to 4 KiB, over and over, in the first-level cache
@@ -13,9 +13,9 @@
  *   random64    sizes that are drawn from 1 to 64, hot
  *   random512   sizes that are drawn from 1 to 512, hot
  *
- * A line of JSON for each sample: copy, bytes, cycles of the time-stamp counter for a copy, with the
- * loop around it. Each copy but "const" is called, as _copy_from_user() and _copy_to_user() are;
- * "none" is that call and no copy. In each round all take their turn; "fsrm" has two, "fsrm" and
+ * A line of JSON for each sample: copy, bytes, cycles of the time-stamp counter for a copy, with
+ * the loop around it. Each copy but "const" is called, as _copy_from_user() and _copy_to_user()
+ * are; "none" is that call and no copy. In each round all take their turn; "fsrm" has two, "fsrm" and
  * "fsrm_again": the difference is the machine's noise.
  */
 #include <err.h>
@@ -26,7 +26,7 @@
 #include <string.h>
 #include <x86intrin.h>
 
-/* What the kernel's header of constant sizes takes from others, but for __always_inline, which libc has */
+/* What the header of constant sizes takes from others, but for __always_inline of libc */
 typedef uint8_t u8;
 typedef uint16_t u16;
 typedef uint32_t u32;
@@ -44,9 +44,8 @@ typedef uint64_t u64;
 #define COLD_CALLS 300
 #define COUNT(a) (sizeof(a) / sizeof(*(a)))
 
-extern const char rep_movs_alternative_erms[], rep_movs_alternative_movsq[], copy_user_unrolled[], copy_user_string[];
-
-static unsigned char source[8192] __attribute__((aligned(4096))), target[8192] __attribute__((aligned(4096)));
+static unsigned char source[8192] __attribute__((aligned(4096)));
+static unsigned char target[8192] __attribute__((aligned(4096)));
 
 static __attribute__((noinline)) size_t none(void *dst, const void *src, size_t n)
 {
@@ -60,11 +59,12 @@ static __attribute__((noinline)) size_t fsrm(void *dst, const void *src, size_t 
 	return n;
 }
 
-#define CALLED(name, function)										\
-static __attribute__((noinline)) size_t name(void *dst, const void *src, size_t n)			\
-{													\
-	asm volatile("call " #function : "+c" (n), "+D" (dst), "+S" (src) : : "memory", "rax", "cc");	\
-	return n;											\
+#define CALLED(name, function)	\
+static __attribute__((noinline)) size_t name(void *dst, const void *src, size_t n)	\
+{	\
+	asm volatile("call " #function : "+c" (n), "+D" (dst), "+S" (src)	\
+		     : : "memory", "rax", "cc");	\
+	return n;	\
 }
 CALLED(erms, rep_movs_alternative_erms)
 CALLED(movsq, rep_movs_alternative_movsq)
@@ -75,11 +75,13 @@ static const struct copy {
 	const char *name;
 	size_t (*call)(void *dst, const void *src, size_t n);
 } copies[] = {
-	{ "none", none }, { "fsrm", fsrm }, { "fsrm_again", fsrm }, { "erms", erms }, { "movsq", movsq },
-	{ "unrolled", unrolled }, { "string", string },
+	{ "none", none }, { "fsrm", fsrm }, { "fsrm_again", fsrm }, { "erms", erms },
+	{ "movsq", movsq }, { "unrolled", unrolled }, { "string", string },
 };
 
-static const size_t sizes[] = { 1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 256, 512, 1024, 2048, 4096 };
+static const size_t sizes[] = {
+	1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 256, 512, 1024, 2048, 4096,
+};
 
 static uint64_t begin(void)
 {
@@ -106,10 +108,11 @@ static void flush(const unsigned char *at, size_t n)
 
 static void print(const char *name, size_t n, uint64_t cycles, unsigned int calls)
 {
-	printf("{\"copy\": \"%s\", \"bytes\": %zu, \"cycles\": %.3f}\n", name, n, (double)cycles / calls);
+	printf("{\"copy\": \"%s\", \"bytes\": %zu, \"cycles\": %.3f}\n", name, n,
+	       (double)cycles / calls);
 }
 
-/* Some calls before the ones that count train the predictors and fill the cache. A copy that does not copy is an error. */
+/* First some calls train the predictors and fill the cache. No copy made: an error. */
 #define TIME(name, n, dst, src, cold, copy)					\
 do {										\
 	unsigned int calls_ = (cold) ? COLD_CALLS : CALLS;			\
@@ -136,7 +139,10 @@ do {										\
 	print(name, n, sum_, calls_);						\
 } while (0)
 
-#define CONSTANT(n) case n: TIME("const", n, dst, src, cold, (void)!arch_copy_to_user_const(dst, src, n)); break;
+#define CONSTANT(n)									\
+	case n:										\
+		TIME("const", n, dst, src, cold, (void)!arch_copy_to_user_const(dst, src, n));	\
+		break;
 
 static void fixed(unsigned char *dst, const unsigned char *src, bool cold)
 {
@@ -144,7 +150,7 @@ static void fixed(unsigned char *dst, const unsigned char *src, bool cold)
 		size_t n = sizes[s];
 
 		for (size_t c = 0; c < COUNT(copies); c++) {
-			/* One loop with one call through a register for all: predicted, and the same cost */
+			/* One loop, one call through a register for all: the same cost */
 			size_t (*call)(void *, const void *, size_t) = copies[c].call;
 
 			TIME(copies[c].name, n, dst, src, cold, call(dst, src, n));

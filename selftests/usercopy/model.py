@@ -69,10 +69,10 @@ def page(table: Table) -> str:
         f"A constant size in place of calls (auto) saves {called - constant:.0f} of {called:.0f} "
         f"instructions ({100 * (1 - constant / called):.0f} %) and "
         f"{called_accesses - constant_accesses:.0f} of {called_accesses:.0f} accesses; the "
-        "original's ioctl, a drm_ioctl() whose sizes are no constants, was 20 % faster with inlined "
-        "get_user() and put_user() in the driver and 10 % faster with the unrolled copy in "
-        "drm_ioctl() itself. A repeated instruction counts each time it is repeated, with an access "
-        "to each side: rep movsb of 8 bytes is 8 or 9 of them, so that its column says nothing of "
+        "original's ioctl, a drm_ioctl() whose sizes are no constants, was 20 % faster with "
+        "inlined get_user() and put_user() in the driver and 10 % faster with the unrolled copy in "
+        "drm_ioctl() itself. A repeated instruction counts each time it is repeated, with an "
+        "access to each side: rep movsb of 8 bytes is 8 or 9 of them, so that its column says nothing of "
         "speed.")
     head = tables.headline(first).split("\n", 1)[1]
     return literal(f"Ioctls, {first['words']['calls']} of each, from and back to user mode\n{head}"
