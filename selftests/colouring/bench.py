@@ -278,8 +278,8 @@ def slab_says(name: str, l1: Cache) -> str:
     counter = ("a plain counter" if rule is layouts.counter
                else "a counter whose each round begins one further")
     return (f"{name}: {colours}x{step} and {counter} are chosen, as the pairs of place in the slab "
-            f"and colour then put one hot line into {chosen} of {l1.sets} sets of L1D, with a plain "
-            f"counter {plain}, uncoloured {uncoloured}.")
+            f"and colour then put one hot line into {chosen} of {l1.sets} sets of L1D, with a "
+            f"plain counter {plain}, uncoloured {uncoloured}.")
 
 
 ABOUT = """A walk over N tasks again and again, in one random order in all layouts, each load dependent on the one

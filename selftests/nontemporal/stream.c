@@ -136,9 +136,8 @@ static uint8_t *cold(void)
 static void stream(copy_fn *copy, uint8_t *to, size_t bytes, size_t piece)
 {
 	const uint8_t *from = piece > HOT ? area + AREA : source;
-	size_t done;
 
-	for (done = 0; done < bytes; done += piece)
+	for (size_t done = 0; done < bytes; done += piece)
 		copy(to + done, from + (piece > HOT ? 0 : done % HOT), piece);
 }
 
@@ -159,22 +158,21 @@ static void rate(size_t i, size_t piece)
 /* A chain through all lines, in an order that no prefetcher knows */
 static void **chain(void *room, size_t bytes)
 {
-	size_t n = bytes / LINE, i, j, *order = malloc(n * sizeof(*order));
+	size_t n = bytes / LINE, *order = malloc(n * sizeof(*order));
 	char *lines = room;
 
 	if (!order)
 		exit(2);
-	for (i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++)
 		order[i] = i;
 	srandom(1);
-	for (i = n - 1; i > 0; i--) {
-		j = random() % (i + 1);
-		size_t t = order[i];
+	for (size_t i = n - 1; i > 0; i--) {
+		size_t j = random() % (i + 1), t = order[i];
 
 		order[i] = order[j];
 		order[j] = t;
 	}
-	for (i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++)
 		*(void **)(lines + order[i] * LINE) = lines + order[(i + 1) % n] * LINE;
 	free(order);
 	return room;
@@ -182,11 +180,11 @@ static void **chain(void *room, size_t bytes)
 
 static double walk(void **start, size_t bytes)
 {
-	size_t n = bytes / LINE, i;
+	size_t n = bytes / LINE;
 	void **p = start;
 	uint64_t begin = cycles();
 
-	for (i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++)
 		p = *p;
 	asm volatile("" : : "r" (p));
 	return (double)(cycles() - begin) / n;
@@ -197,7 +195,7 @@ static void walk_after(size_t i, size_t bytes, size_t written)
 	static size_t made;
 	static void **room;
 	char name[32];
-	double warm, after;
+	double warm;
 
 	if (!room)
 		room = memory(32 * MIB);
@@ -207,10 +205,9 @@ static void walk_after(size_t i, size_t bytes, size_t written)
 	walk(room, bytes);
 	warm = walk(room, bytes);
 	stream(copies[i].copy, cold(), written, HOT);
-	after = walk(room, bytes);
+	print(copies[i].name, bytes, walk(room, bytes));
 	snprintf(name, sizeof(name), "%s_warm", copies[i].name);
 	print(name, bytes, warm);
-	print(copies[i].name, bytes, after);
 }
 
 static void victim(size_t i, size_t bytes)

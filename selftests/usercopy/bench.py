@@ -100,8 +100,8 @@ ABOUT = (
     "with ERMS only, movsq on one with neither; unrolled and string are what x86_usercopy= can "
     "choose, const is X86_USERCOPY_CONST: all as they stand in the tree. Loop and call are "
     "included, STAC, CLAC and the check of the address are not. \"a: b\" is how many times faster "
-    f"a is than b, in brackets with {PAIR} cycles for STAC and CLAC added to both: a figure that is "
-    "stated here, not measured.")
+    f"a is than b, in brackets with {PAIR} cycles for STAC and CLAC added to both: a figure that "
+    "is stated here, not measured.")
 
 
 def part(result: dict[str, Any]) -> str:
