@@ -21,7 +21,7 @@ from selftests.colouring.layouts import SLABS, Cache, Workload
 from selftests.results.store import Table
 
 HERE = Path(__file__).resolve().parent
-# What the table depends on beside this file
+# What the table depends on, and this file
 PROGRAMS = ("tasks.c", "layouts.py")
 MEASURES = ("frames", "stacks", "slab4288", "slab5952", "old8", "old16", "lock")
 CACHES = Path("/sys/devices/system/cpu/cpu0/cache")

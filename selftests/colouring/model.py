@@ -24,7 +24,7 @@ CHURN = 32
 KINDS = ("pipe", "futex", "threads")
 TASKS = tuple(map(int, WORKLOADS["rings"].words["tasks"].split(":")))
 
-# CPUID says what the modelled caches are, as far as QEMU can be told: 64 sets of L1D (by default it
+# CPUID says what the modelled caches are, as far as QEMU can set it: 64 sets of L1D (by default it
 # is AMD's with 512), and for L2 64 page colours, a multiple of what each modelled one has. Without
 # XSAVES, which QEMU has not, the state of protection keys is behind the place of AVX-512's: it
 # would take the room of the colours.

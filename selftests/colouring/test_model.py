@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The tables of colouring, made of invented results whose numbers can be told by hand."""
+"""The tables of colouring, made of invented results whose numbers are computed by hand."""
 from __future__ import annotations
 
 import math

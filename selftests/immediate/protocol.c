@@ -98,7 +98,7 @@ static uint64_t encode(uint64_t n)
 
 #define PITCH	512	/* from site to site; the last one goes over the end of the page */
 
-/* Over and beside the borders of 8, 16, 32 and 64 bytes */
+/* Over and next to the borders of 8, 16, 32 and 64 bytes */
 static const uint16_t offsets4[SITES] = { 0, 6, 13, 29, 60, 61, 62, 511 };
 static const uint16_t offsets8[SITES] = { 0, 5, 11, 27, 55, 59, 62, 511 };
 
@@ -232,7 +232,7 @@ static void patch(uint64_t value, bool from_mov)
 
 /*
  * LATE_STORE stores after the sites are said to be done.  (A store after the poke but before
- * that cannot be told from a right one: until then both values are allowed.)
+ * that looks like a right one: until then both values are allowed.)
  */
 static void set(uint64_t n)
 {

@@ -15,7 +15,7 @@ from selftests.bench.measure import assemble, command, machine_words, page_of, s
 from selftests.results.store import Table
 
 HERE = Path(__file__).resolve().parent
-# What the table depends on beside this file
+# What the table depends on, and this file
 PROGRAMS = ("stream.c", "copy_prefetch.S")
 MEASURES = ("rate", "victim", "victim4", "again", "readback")
 COPIES = ("fsrm", "movsq", "unrolled", "nontemporal", "prefetch", "glibc")

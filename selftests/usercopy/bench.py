@@ -16,7 +16,7 @@ from selftests.bench.measure import assemble, command, machine_words, page_of, s
 from selftests.results.store import Table
 
 HERE = Path(__file__).resolve().parent
-# What the table depends on beside this file
+# What the table depends on, and this file
 PROGRAMS = ("copies.c",)
 MEASURES = ("hot", "misaligned", "aliased", "cold", "random64", "random512")
 COPIES = ("none", "fsrm", "erms", "movsq", "unrolled", "string", "const")
