@@ -1,28 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Times walks over the hot cache lines of many tasks in user space, on the real CPU: dependent loads, one for each
- * line. Where the lines are, a file says (layouts.py writes it); this program knows nothing of tasks.
+ * Times walks over the hot cache lines of many tasks in user space, on the real CPU: dependent
+ * loads, one for each line. Where the lines are, a file says (layouts.py writes it).
  *
  * usage: tasks FILE ROUNDS
  *
  * Lines of the file:
- *   walk|lock small|huge PAGES COLOURS   first: what to do; memory in pages of 4 KiB or, as far as there are any, 2 MiB
- *   frame PAGE COLOUR                    this page has a frame whose number is COLOUR modulo COLOURS (small, as root)
- *   case CELL LAYOUT LINE...             numbers of cache lines in the order of the walk, each once; what belongs to
- *                                        one CELL stands together and is compared
+ *   walk|lock small|huge PAGES COLOURS   first: what to do; memory in pages of 4 KiB or, as far as
+ *                                        there are any, 2 MiB
+ *   frame PAGE COLOUR                    this page has a frame whose number is COLOUR modulo
+ *                                        COLOURS (small, as root)
+ *   case CELL LAYOUT LINE...             numbers of cache lines in the order of the walk, each
+ *                                        once; cases of one CELL follow each other
  *
- * walk: a line of JSON for each case and round, cycles of the time-stamp counter for a load, the best of three. lock:
- * as many threads as there are CPUs, at most four, one on each, take one spinlock and walk, then work for a while
- * that does not depend on the layout; three lines of JSON: cycles of the lock being held, mean and maximum, and the
- * acquisitions in percent that found it taken. More threads than CPUs would be preempted in the lock. In each round
- * all layouts of a cell take their turn.
+ * walk: a line of JSON for each case and round, cycles of the time-stamp counter for a load, the
+ * best of three. lock: as many threads as there are CPUs, at most four, one on each, take one
+ * spinlock and walk, then work for a while that does not depend on the layout; three lines of JSON:
+ * cycles of the lock being held, mean and maximum, and the acquisitions in percent that found it
+ * taken. More threads than CPUs would be preempted in the lock. In each round all layouts of a cell
+ * take their turn.
  */
 #define _GNU_SOURCE
+#include <err.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -41,14 +44,13 @@
 #define MAX_COLOURS	1024
 #define MAX_THREADS	4
 #define LOADS		20000	/* at least so many in one sample */
-#define TURNS		3	/* of which the shortest counts: what others take of the CPU only adds */
+#define TURNS		3	/* of which the shortest counts: others only add */
 #define ACQUISITIONS	100	/* of each thread in one sample */
 #define PRIVATE		100	/* cycles of work between two of them for each task, on average */
 #define POOL		4096UL	/* frames that are looked at together */
 
 struct frame {
-	size_t page;
-	unsigned int colour;
+	unsigned long page, colour;
 	uint64_t number;
 };
 
@@ -60,23 +62,10 @@ struct walk {
 
 static struct walk *cases;
 static struct frame *frames;
-static size_t case_count, frame_count, pages;
-static unsigned int colours;
+static size_t case_count, frame_count;
+static unsigned long pages, colours;
 static bool locked, huge;
 static char *memory;
-
-static __attribute__((noreturn, format(printf, 1, 2))) void die(const char *format, ...)
-{
-	va_list args;
-
-	fflush(stdout);
-	va_start(args, format);
-	fprintf(stderr, "tasks: ");
-	vfprintf(stderr, format, args);
-	fprintf(stderr, "\n");
-	va_end(args);
-	exit(2);
-}
 
 static void *grown(void *array, size_t count, size_t size)
 {
@@ -84,7 +73,7 @@ static void *grown(void *array, size_t count, size_t size)
 	if (!(count & (count - 1)))
 		array = realloc(array, (count ? 2 * count : 1) * size);
 	if (!array)
-		die("out of memory");
+		errx(2, "out of memory");
 	return array;
 }
 
@@ -93,18 +82,14 @@ static void *mapped(size_t bytes)
 	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (at == MAP_FAILED)
-		die("mmap: %s", strerror(errno));
+		err(2, "mmap");
 	return at;
 }
 
-static char *next(char **words)
+/* The next word as a number below limit; false if it is none */
+static bool number(char **words, unsigned long limit, unsigned long *value)
 {
-	return strtok_r(NULL, " \n", words);
-}
-
-/* A word as a number below limit; false if it is none */
-static bool number(const char *word, unsigned long limit, unsigned long *value)
-{
+	const char *word = strsep(words, " ");
 	char *end;
 
 	if (!word || *word < '0' || *word > '9')
@@ -114,79 +99,76 @@ static bool number(const char *word, unsigned long limit, unsigned long *value)
 	return !*end && !errno && *value < limit;
 }
 
-static bool header(const char *what, char **words)
+static bool header(char **words)
 {
-	const char *kind = next(words);
-	unsigned long value[2];
+	const char *what = strsep(words, " "), *kind = strsep(words, " ");
 
-	if (!kind || !number(next(words), MAX_PAGES + 1, &value[0]) || !number(next(words), MAX_COLOURS + 1, &value[1]))
+	if (!kind || !number(words, MAX_PAGES + 1, &pages) ||
+	    !number(words, MAX_COLOURS + 1, &colours))
 		return false;
 	locked = !strcmp(what, "lock");
 	huge = !strcmp(kind, "huge");
-	pages = value[0];
-	colours = value[1];
-	return pages && colours && (locked || !strcmp(what, "walk")) && (huge || !strcmp(kind, "small"));
+	return pages && colours && (locked || !strcmp(what, "walk")) &&
+	       (huge || !strcmp(kind, "small"));
 }
 
 static bool frame(char **words)
 {
-	unsigned long page, colour;
+	struct frame new = { 0 };
 
-	if (huge || !number(next(words), pages, &page) || !number(next(words), colours, &colour))
+	if (huge || !number(words, pages, &new.page) || !number(words, colours, &new.colour))
 		return false;
 	frames = grown(frames, frame_count, sizeof(*frames));
-	frames[frame_count++] = (struct frame){ .page = page, .colour = colour };
+	frames[frame_count++] = new;
 	return true;
 }
 
 static bool add_case(char **words)
 {
-	const char *cell = next(words), *layout = next(words), *word;
-	struct walk new = { 0 };
+	struct walk new = { .cell = strsep(words, " ") };
 	unsigned long line;
 
-	while ((word = next(words))) {
-		if (!number(word, pages * (PAGE / LINE), &line))
+	new.layout = strsep(words, " ");
+	while (*words) {
+		if (!number(words, pages * (PAGE / LINE), &line))
 			return false;
 		new.lines = grown(new.lines, new.count, sizeof(*new.lines));
 		new.lines[new.count++] = line;
 	}
-	if (!new.count)
-		return false;
-	new.cell = strdup(cell);
-	new.layout = strdup(layout);
-	if (!new.cell || !new.layout)
-		die("out of memory");
 	cases = grown(cases, case_count, sizeof(*cases));
 	cases[case_count++] = new;
-	return true;
+	return new.count;
 }
 
 static void read_cases(const char *name)
 {
 	FILE *file = fopen(name, "r");
+	char *text = NULL, *words;
 	size_t room = 0, nr = 0;
-	char *text = NULL;
 
 	if (!file)
-		die("%s: %s", name, strerror(errno));
+		err(2, "%s", name);
 	while (getline(&text, &room, file) > 0) {
-		char *words, *first = strtok_r(text, " \n", &words);
 		bool good;
 
+		text[strcspn(text, "\n")] = 0;
+		words = text;
 		if (!nr++)
-			good = first && header(first, &words);
-		else if (first && !strcmp(first, "frame"))
-			good = frame(&words);
+			good = header(&words);
+		else if (!strncmp(text, "frame ", 6))
+			good = strsep(&words, " ") && frame(&words);
 		else
-			good = first && !strcmp(first, "case") && add_case(&words);
+			good = !strncmp(text, "case ", 5) && strsep(&words, " ") &&
+			       add_case(&words);
 		if (!good)
-			die("%s: line %zu is wrong", name, nr);
+			errx(2, "%s: line %zu is wrong", name, nr);
+		/* The cases keep their names */
+		text = NULL;
+		room = 0;
 	}
-	free(text);
 	fclose(file);
 	if (!case_count)
-		die("%s: no case", name);
+		errx(2, "%s: no case", name);
 }
 
 /* The number of the frame that holds an address */
@@ -197,17 +179,13 @@ static uint64_t frame_of(const void *at)
 
 	if (map < 0)
 		map = open("/proc/self/pagemap", O_RDONLY);
-	if (pread(map, &entry, sizeof(entry), (uintptr_t)at / PAGE * sizeof(entry)) != sizeof(entry) || !(entry >> 63))
-		die("/proc/self/pagemap cannot be read");
+	if (pread(map, &entry, sizeof(entry), (uintptr_t)at / PAGE * sizeof(entry)) !=
+	    sizeof(entry) || !(entry >> 63))
+		errx(2, "/proc/self/pagemap cannot be read");
 	entry &= (1ULL << 55) - 1;
 	if (!entry)
-		die("/proc/self/pagemap has frame numbers for root only");
+		errx(2, "/proc/self/pagemap has frame numbers for root only");
 	return entry;
-}
-
-static char *page_at(size_t page)
-{
-	return memory + page * PAGE;
 }
 
 /* Move frames of a pool to the pages that want their colour, until all have one */
@@ -231,23 +209,16 @@ static void choose_frames(void)
 					break;
 			if (f == frame_count)
 				continue;
-			if (mremap(at, PAGE, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, page_at(frames[f].page)) == MAP_FAILED)
-				die("mremap: %s", strerror(errno));
+			if (mremap(at, PAGE, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED,
+				   memory + frames[f].page * PAGE) == MAP_FAILED)
+				err(2, "mremap");
 			frames[f].number = found;
 			left--;
 		}
 		looked += POOL;
 		if (left && looked > MAX_PAGES)
-			die("%zu frames of the colours asked for were not found", left);
+			errx(2, "%zu frames of the colours asked for were not found", left);
 	}
-}
-
-/* What the kernel has moved meanwhile would be measured as what it is not */
-static void check_frames(void)
-{
-	for (size_t f = 0; f < frame_count; f++)
-		if (frame_of(page_at(frames[f].page)) != frames[f].number)
-			die("the kernel has moved page %zu", frames[f].page);
 }
 
 static void make_memory(void)
@@ -289,7 +260,8 @@ static void walk(const struct walk *w, size_t passes)
 
 static void print(const char *what, const struct walk *w, double result)
 {
-	printf("{\"cell\": \"%s%s\", \"layout\": \"%s\", \"cycles\": %.3f}\n", w->cell, what, w->layout, result);
+	printf("{\"cell\": \"%s%s\", \"layout\": \"%s\", \"cycles\": %.3f}\n",
+	       w->cell, what, w->layout, result);
 }
 
 static void time_walk(const struct walk *w)
@@ -360,7 +332,7 @@ static void pin(unsigned int cpu)
 	CPU_ZERO(&set);
 	CPU_SET(cpu, &set);
 	if (sched_setaffinity(0, sizeof(set), &set))
-		die("sched_setaffinity: %s", strerror(errno));
+		err(2, "sched_setaffinity");
 }
 
 static void *schedule(void *argument)
@@ -401,7 +373,7 @@ static void time_lock(const struct walk *w, const unsigned int *cpus, unsigned i
 		threads[i].cpu = cpus[i];
 		threads[i].random = 2463534242 + i;
 		if (pthread_create(&threads[i].id, NULL, schedule, &threads[i]))
-			die("pthread_create fails");
+			errx(2, "pthread_create fails");
 	}
 	for (unsigned int i = 0; i < n; i++) {
 		pthread_join(threads[i].id, NULL);
@@ -416,32 +388,21 @@ static void time_lock(const struct walk *w, const unsigned int *cpus, unsigned i
 	print("_contended", w, 100.0 * contended / n / ACQUISITIONS);
 }
 
-/* The first CPUs that this process may use, at most MAX_THREADS */
-static unsigned int find_cpus(unsigned int *cpus)
+int main(int argc, char **argv)
 {
-	unsigned int n = 0;
+	unsigned int cpus[MAX_THREADS], n = 0;
+	char *end = NULL;
+	long rounds = argc == 3 ? strtol(argv[2], &end, 10) : 0;
 	cpu_set_t set;
 
+	if (rounds < 1 || rounds > 1000000 || *end)
+		errx(2, "usage: tasks FILE ROUNDS");
+	read_cases(argv[1]);
 	if (sched_getaffinity(0, sizeof(set), &set))
-		die("sched_getaffinity: %s", strerror(errno));
+		err(2, "sched_getaffinity");
 	for (unsigned int cpu = 0; cpu < CPU_SETSIZE && n < MAX_THREADS; cpu++)
 		if (CPU_ISSET(cpu, &set))
 			cpus[n++] = cpu;
-	return n;
-}
-
-int main(int argc, char **argv)
-{
-	unsigned int cpus[MAX_THREADS], n;
-	char *end = NULL;
-	long rounds = argc == 3 ? strtol(argv[2], &end, 10) : 0;
-
-	if (rounds < 1 || rounds > 1000000 || *end) {
-		fprintf(stderr, "usage: tasks FILE ROUNDS\n");
-		return 2;
-	}
-	read_cases(argv[1]);
-	n = find_cpus(cpus);
 	if (!locked)
 		pin(sched_getcpu());
 	make_memory();
@@ -460,6 +421,9 @@ int main(int argc, char **argv)
 			}
 		}
 	}
-	check_frames();
+	/* What the kernel has moved meanwhile would be measured as what it is not */
+	for (size_t f = 0; f < frame_count; f++)
+		if (frame_of(memory + frames[f].page * PAGE) != frames[f].number)
+			errx(2, "the kernel has moved page %lu", frames[f].page);
 	return 0;
 }

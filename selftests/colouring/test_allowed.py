@@ -1,24 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The splats of a refused user copy are allowed in the boots of colours that ask for it, and no others. No boots."""
+"""The splats of a refused user copy are allowed in the boots that ask for it only. No boots."""
 
 from pathlib import Path
 
-from selftests.vm.lists import read_allow
-from selftests.vm.splats import bad_taint, find_splats
+from selftests.vm.lists import bad_taint, find_splats, read_allow
 
 HERE = Path(__file__).resolve().parent
 
 REFUSED = """\
-[    9.1] usercopy: Kernel memory overwrite attempt detected to SLUB object 'task_struct' (offset 64, size 64)!
+[    9.1] usercopy: Kernel memory overwrite attempt detected to SLUB object 'task_struct'!
 [    9.2] ------------[ cut here ]------------
 [    9.3] kernel BUG at mm/usercopy.c:102!
 [    9.4] Oops: invalid opcode: 0000 [#1] SMP
 [    9.5] CPU: 1 UID: 0 PID: 99 Comm: test_colours Tainted: G                 N 7.3.4 #1"""
 OTHERS = (
-    "[    2.0] usercopy: Kernel memory exposure attempt detected from SLUB object 'x' (offset 0, size 9)!",
+    "[    2.0] usercopy: Kernel memory exposure attempt detected from SLUB object 'x' (offset 0)!",
     "[    4.1] kernel BUG at lib/list_debug.c:56!",
     "[    5.1] Oops: Oops: 0002 [#1] SMP PTI",
-    "[    5.2] Oops: general protection fault, probably for non-canonical address 0xdead000000000108: 0000 [#1] SMP",
+    "[    5.2] Oops: general protection fault, probably for non-canonical address",
 )
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Stacks are erased below a top that has a colour: a boot of the kernel kasan, which make test-full builds."""
+"""Stacks are erased below a top that has a colour: a boot of the kernel kasan."""
 
 import os
 import re
@@ -16,7 +16,7 @@ ERASED = "lkdtm: OK: the rest of the thread stack is properly erased"
 
 
 def test_kstack_erase() -> None:
-    """What KSTACK_ERASE thinks of as the top of a stack begins below the lines that a task's colour leaves free."""
+    """KSTACK_ERASE begins below the lines that a task's colour leaves free."""
     out = Path(os.environ["CF_OUT"]).parent / "kasan"
     if "CONFIG_KSTACK_ERASE=y" not in (out / ".config").read_text().splitlines():
         pytest.skip("not installed when the kernel was built: g++ gcc-12-plugin-dev (of Debian)")
@@ -24,7 +24,8 @@ def test_kstack_erase() -> None:
     log = provoke("kstack_erase", f"for i in $(seq {TASKS}); do (echo KSTACK_ERASE >$DIRECT); done",
                   "kstack_colours=auto", out / "arch/x86/boot/bzImage")
     assert log.count(ERASED) == TASKS and "lkdtm: FAIL" not in log, log[-3000:]
-    places, step = map(int, re.search(r"stacks begin at (\d+) places, (\d+) bytes apart", log).groups())
+    found = re.search(r"stacks begin at (\d+) places, (\d+) bytes apart", log)
+    places, step = map(int, found.groups())
     free = [int(number) for number in re.findall(r"high offset: (\d+) bytes", log)]
     assert len(set(free)) >= TASKS // 2, free
     assert all((number - min(free)) % step == 0 for number in free), free

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A stack that begins below its top still ends at its guard page: boots in which LKDTM runs into it."""
+"""A stack that begins below its top still ends at its guard page: LKDTM runs into it."""
 
 import os
 from pathlib import Path
@@ -23,8 +23,8 @@ def plain_kernel() -> Path:
 
 def test_guard_page() -> None:
     """Reads just below the stacks of some tasks meet the guard page, each."""
-    log = provoke("guard", f"for i in $(seq {TASKS}); do (echo STACK_GUARD_PAGE_LEADING >$DIRECT); done",
-                  f"{COLOURS} sysctl.kernel.panic_on_oops=0", plain_kernel())
+    command = f"for i in $(seq {TASKS}); do (echo STACK_GUARD_PAGE_LEADING >$DIRECT); done"
+    log = provoke("guard", command, f"{COLOURS} sysctl.kernel.panic_on_oops=0", plain_kernel())
     assert "task_colour: stacks begin at" in log
     assert log.count(CAUGHT) == TASKS, log[-3000:]
 

@@ -12,7 +12,6 @@
  */
 #define _GNU_SOURCE
 #include <err.h>
-#include <getopt.h>
 #include <linux/membarrier.h>
 #include <pthread.h>
 #include <sched.h>
@@ -29,13 +28,32 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include "sites.h"
-
-#define USAGE "usage: protocol --form 4|8 [--seconds S] [--reads N] [--readers R] [--pause US]" \
+#define USAGE "usage: protocol --form 4|8 [--seconds S] [--reads N]" \
 	" [--negative none|no-int3|no-sync|late-store|torn-tail]"
 #define EXIT_USAGE	2
-#define MAX_READERS	64
+#define READERS		2
 #define HANG_SECONDS	10
+
+#define SITES		8
+#define HEAD		5	/* bytes of a jmp, and of what the int3 protocol writes */
+#define MAX_SLOT	10
+#define INT3		0xcc
+
+/*
+ * The sites, then their stubs at a fixed distance, then the variable in a page of its own.
+ * Nothing else lies within 2 GiB, so that a torn jmp ends in a fault.  The lowest byte of the
+ * distance is an int3, so that a REX.W before the rest of a jmp ends in a trap.
+ */
+#define CODE		0x100000000000UL
+#define TO_STUB		0x20cc
+#define VARIABLE	0x4000
+#define SIZE		0x5000
+
+static struct site {
+	uint8_t *slot;		/* where the writer writes it */
+	uintptr_t code;		/* where the readers execute it */
+	uint8_t reg;
+} sites[SITES];
 
 /* No byte is 0x00 or 0xff: each set changes each byte, a mixture of two sets is no third. */
 #define FACTOR		0x9e3779b97f4a7c15ULL
@@ -57,11 +75,11 @@ struct reader {
 	uint64_t reads, traps, torn, outside, faults;
 } __attribute__((aligned(64)));
 
-static uint64_t form, seconds = 30, wanted, readers = 2, pause_us;
+static uint64_t form, seconds = 30, wanted;
 static enum negative negative;
 
 static uint8_t *alias;		/* of CODE, writable */
-static struct reader reader[MAX_READERS];
+static struct reader reader[READERS];
 static __thread struct reader *self;
 static bool stop;
 
@@ -78,9 +96,90 @@ static uint64_t encode(uint64_t n)
 	return mask(n * FACTOR);
 }
 
-static uint64_t decode(uint64_t value)
+#define PITCH	512	/* from site to site; the last one goes over the end of the page */
+
+/* Over and next to the borders of 8, 16, 32 and 64 bytes */
+static const uint16_t offsets4[SITES] = { 0, 6, 13, 29, 60, 61, 62, 511 };
+static const uint16_t offsets8[SITES] = { 0, 5, 11, 27, 55, 59, 62, 511 };
+
+/* Those that a function may change, but rdi; the 4-byte form takes the first four, without REX */
+static const uint8_t registers[SITES] = { 0, 1, 2, 6, 8, 9, 10, 11 };
+
+/* The two states of a slot: the jmp to the stub and a nop behind it, or the value */
+static void put_jmp(uint8_t *to, int32_t distance)
 {
-	return mask(value * INVERSE);
+	to[0] = 0xe9;
+	memcpy(to + 1, &distance, sizeof(distance));
+}
+
+static void put_nop(uint8_t *to)
+{
+	memcpy(to, "\x0f\x1f\x44\x00\x00", MAX_SLOT - HEAD);
+}
+
+static void put_mov(uint8_t *to, uint8_t reg, uint64_t value)
+{
+	if (form == 8)
+		*to++ = 0x48 | reg >> 3;
+	*to++ = 0xb8 | (reg & 7);
+	memcpy(to, &value, form);
+}
+
+/* mov variable(%rip), %reg; jmp behind the slot */
+static void put_stub(const struct site *site)
+{
+	uint8_t *to = site->slot + HEAD + TO_STUB;
+	int32_t distance;
+
+	if (form == 8)
+		*to++ = 0x48 | site->reg >> 3 << 2;
+	*to++ = 0x8b;
+	*to++ = 0x05 | (site->reg & 7) << 3;
+	distance = alias + VARIABLE - (to + sizeof(distance));
+	memcpy(to, &distance, sizeof(distance));
+	to += sizeof(distance);
+	put_jmp(to, site->slot + (form == 8 ? MAX_SLOT : HEAD) - (to + HEAD));
+}
+
+/* The slot; mov %reg, 8 * i(%rdi); jmp to the next site, or ret */
+static void put_site(unsigned int i)
+{
+	uint8_t *to = sites[i].slot;
+
+	put_jmp(to, TO_STUB);
+	to += HEAD;
+	if (form == 8) {
+		put_nop(to);
+		to += MAX_SLOT - HEAD;
+	}
+	*to++ = 0x48 | sites[i].reg >> 3 << 2;
+	*to++ = 0x89;
+	*to++ = 0x47 | (sites[i].reg & 7) << 3;
+	*to++ = 8 * i;
+	if (i == SITES - 1)
+		*to = 0xc3;
+	else
+		put_jmp(to, sites[i + 1].slot - (to + HEAD));
+}
+
+/*
+ * Generate void code(uint64_t values[SITES]), which reads each site once, in the state jmp: a slot
+ * of 5 bytes (4-byte form) or 10 bytes (8-byte form) for each, with its stub. Fills in sites[].
+ */
+static void put_code(void)
+{
+	const uint16_t *offsets = form == 8 ? offsets8 : offsets4;
+
+	memset(alias, INT3, VARIABLE);
+	for (unsigned int i = 0; i < SITES; i++) {
+		sites[i].slot = alias + i * PITCH + offsets[i];
+		sites[i].code = CODE + i * PITCH + offsets[i];
+		sites[i].reg = registers[form == 8 ? i : i % 4];
+	}
+	for (unsigned int i = 0; i < SITES; i++) {
+		put_site(i);
+		put_stub(&sites[i]);
+	}
 }
 
 static void sync_cores(void)
@@ -120,7 +219,7 @@ static void patch(uint64_t value, bool from_mov)
 	uint8_t slots[SITES][MAX_SLOT];
 
 	for (unsigned int i = 0; i < SITES; i++)
-		put_mov(slots[i], sites[i].reg, value, form);
+		put_mov(slots[i], sites[i].reg, value);
 	if (form == 8) {
 		/* Nobody executes the tail behind a jmp: no int3, no sync of its own */
 		if (from_mov && negative != TORN_TAIL)
@@ -131,16 +230,9 @@ static void patch(uint64_t value, bool from_mov)
 	poke(slots);
 }
 
-static void unpatch(void)
-{
-	poke_jmp();
-	for (unsigned int i = 0; i < SITES && form == 8; i++)
-		put_nop(sites[i].slot + HEAD);
-}
-
 /*
  * LATE_STORE stores after the sites are said to be done.  (A store after the poke but before
- * that cannot be told from a right one: until then both values are allowed.)
+ * that looks like a right one: until then both values are allowed.)
  */
 static void set(uint64_t n)
 {
@@ -149,10 +241,13 @@ static void set(uint64_t n)
 	store(&started, n);
 	if (negative != LATE_STORE)
 		store(variable, encode(n));
-	if (n % 8)
+	if (n % 8) {
 		patch(encode(n), n % 8 > 1);
-	else
-		unpatch();
+	} else {
+		poke_jmp();
+		for (unsigned int i = 0; i < SITES && form == 8; i++)
+			put_nop(sites[i].slot + HEAD);
+	}
 	store(&completed, n);
 	if (negative == LATE_STORE) {
 		for (unsigned int i = 0; i < 1000; i++)
@@ -201,7 +296,7 @@ static void *read_sites(void *arg)
 		code(values);
 		to = load(&started);
 		for (unsigned int i = 0; i < SITES; i++) {
-			uint64_t n = decode(values[i]);
+			uint64_t n = mask(values[i] * INVERSE);
 
 			if (n > load(&started) || encode(n) != values[i])
 				self->torn++;
@@ -238,60 +333,48 @@ static void prepare(void)
 		err(EXIT_USAGE, "no executable mapping");
 	for (unsigned int i = 0; i < sizeof(signals) / sizeof(*signals); i++)
 		sigaction(signals[i], &action, NULL);
-	put_code(alias, form);
+	put_code();
 	/* One reader for each CPU, then again: wherever the writer runs, others go on reading. */
-	for (unsigned int i = 0; i < readers; i++, cpu++) {
+	for (unsigned int i = 0; i < READERS; i++, cpu++) {
 		while (!CPU_ISSET(cpu % CPU_SETSIZE, &cpus))
 			cpu++;
 		CPU_SET(cpu % CPU_SETSIZE, &reader[i].cpu);
 	}
 }
 
-static double now(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return time.tv_sec + time.tv_nsec / 1e9;
-}
-
-static uint64_t reads(void)
-{
-	uint64_t sum = 0;
-
-	for (unsigned int i = 0; i < readers; i++)
-		sum += __atomic_load_n(&reader[i].reads, __ATOMIC_RELAXED);
-	return sum;
-}
-
 /* Start the readers, set until the time is over or the reads are done; prints the figures */
 static int run(void)
 {
-	uint64_t sum, traps = 0, torn = 0, outside = 0, faults = 0, n = 0;
-	double start = now(), took = 0;
+	uint64_t sum = 0, traps = 0, torn = 0, outside = 0, faults = 0, n = 0;
+	struct timespec start, now;
+	double took = 0;
 
-	for (unsigned int i = 0; i < readers; i++) {
+	clock_gettime(CLOCK_MONOTONIC, &start);
+	for (unsigned int i = 0; i < READERS; i++) {
 		if (pthread_create(&reader[i].thread, NULL, read_sites, &reader[i]))
 			errx(EXIT_USAGE, "pthread_create failed");
 	}
-	while (took < seconds && (!wanted || reads() < wanted)) {
+	while (took < seconds && (!wanted || sum < wanted)) {
 		set(++n);
-		if (pause_us)
-			usleep(pause_us);
-		took = now() - start;
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		took = now.tv_sec - start.tv_sec + (now.tv_nsec - start.tv_nsec) / 1e9;
+		sum = 0;
+		for (unsigned int i = 0; i < READERS; i++)
+			sum += __atomic_load_n(&reader[i].reads, __ATOMIC_RELAXED);
 	}
 	store(&stop, true);
 	alarm(HANG_SECONDS);
-	for (unsigned int i = 0; i < readers; i++) {
+	sum = 0;
+	for (unsigned int i = 0; i < READERS; i++) {
 		pthread_join(reader[i].thread, NULL);
+		sum += reader[i].reads;
 		traps += reader[i].traps;
 		torn += reader[i].torn;
 		outside += reader[i].outside;
 		faults += reader[i].faults;
 	}
-	sum = reads();
-	printf("form=%lu negative=%s readers=%lu sites=%d reads=%lu sets=%lu traps=%lu torn=%lu "
-	       "outside=%lu faults=%lu seconds=%.1f\n", form, negatives[negative], readers, SITES,
+	printf("form=%lu negative=%s readers=%d sites=%d reads=%lu sets=%lu traps=%lu torn=%lu "
+	       "outside=%lu faults=%lu seconds=%.1f\n", form, negatives[negative], READERS, SITES,
 	       sum, n, traps, torn, outside, faults, took);
 	return torn || outside || faults || !sum || sum < wanted;
 }
@@ -317,44 +400,24 @@ static enum negative find_negative(const char *name)
 
 int main(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "form", required_argument, NULL, 'f' },
-		{ "seconds", required_argument, NULL, 's' },
-		{ "reads", required_argument, NULL, 'n' },
-		{ "readers", required_argument, NULL, 'r' },
-		{ "pause", required_argument, NULL, 'p' },
-		{ "negative", required_argument, NULL, 'x' },
-		{ }
-	};
-	int option;
+	/* Each option has a value */
+	for (int i = 1; i < argc; i += 2) {
+		const char *name = argv[i], *value = argv[i + 1];
 
-	opterr = 0;
-	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		switch (option) {
-		case 'f':
-			form = parse(optarg, 8);
-			break;
-		case 's':
-			seconds = parse(optarg, 86400);
-			break;
-		case 'n':
-			wanted = parse(optarg, INT64_MAX);
-			break;
-		case 'r':
-			readers = parse(optarg, MAX_READERS);
-			break;
-		case 'p':
-			pause_us = parse(optarg, 999999);
-			break;
-		case 'x':
-			negative = find_negative(optarg);
-			break;
-		default:
+		if (!value)
 			errx(EXIT_USAGE, USAGE);
-		}
+		else if (!strcmp(name, "--form"))
+			form = parse(value, 8);
+		else if (!strcmp(name, "--seconds"))
+			seconds = parse(value, 86400);
+		else if (!strcmp(name, "--reads"))
+			wanted = parse(value, INT64_MAX);
+		else if (!strcmp(name, "--negative"))
+			negative = find_negative(value);
+		else
+			errx(EXIT_USAGE, USAGE);
 	}
-	if ((form != 4 && form != 8) || !readers || optind != argc ||
-	    (negative == TORN_TAIL && form != 8))
+	if ((form != 4 && form != 8) || (negative == TORN_TAIL && form != 8))
 		errx(EXIT_USAGE, USAGE);
 	prepare();
 	return run();

@@ -5,9 +5,10 @@
  * rounds. Thrashed: a buffer of KIB KiB is written between them, as a program with data would.
  *
  * usage: reads ROUNDS KIB
- * Prints one line of JSON for each case; times are first deciles of ROUNDS rounds, in ns: what others do
- * on the machine only adds to them.
+ * Prints one line of JSON for each case; times are first deciles of ROUNDS rounds, in ns: what
+ * others do on the machine only adds to them.
  */
+#include <err.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,8 +29,10 @@ static union {
 #define MIX(i)		((i) * 2533 % LINES)
 #define AT(i)		lines[(MIX(i) ^ MIX(i) >> 5) * 1771 % LINES]
 
-#define LOADED_u32(i)	({ uint32_t v; asm volatile("movl %c1(%%rip), %0" : "=R" (v) : "i" (&AT(i).u32)); v; })
-#define LOADED_u64(i)	({ uint64_t v; asm volatile("movq %c1(%%rip), %0" : "=r" (v) : "i" (&AT(i).u64)); v; })
+#define LOADED_u32(i) \
+	({ uint32_t v; asm volatile("movl %c1(%%rip), %0" : "=R" (v) : "i" (&AT(i).u32)); v; })
+#define LOADED_u64(i) \
+	({ uint64_t v; asm volatile("movq %c1(%%rip), %0" : "=r" (v) : "i" (&AT(i).u64)); v; })
 #define IMMEDIATE_u32(i) ({ uint32_t v; asm volatile("movl $0, %0" : "=R" (v)); v; })
 #define IMMEDIATE_u64(i) ({ uint64_t v; asm volatile("movabsq $0, %0" : "=r" (v)); v; })
 
@@ -131,25 +134,21 @@ int main(int argc, char **argv)
 	long kib = argc == 3 ? atol(argv[2]) : 0;
 	double *times[3];
 
-	if (rounds < 1 || kib < 1) {
-		fprintf(stderr, "usage: reads ROUNDS KIB, both at least 1\n");
-		return 2;
-	}
+	if (rounds < 1 || kib < 1)
+		errx(2, "usage: reads ROUNDS KIB, both at least 1");
 	buffer_size = kib * 1024;
 	buffer = calloc(1, buffer_size);
 	for (int i = 0; i < 3; i++)
 		times[i] = malloc(rounds * sizeof(double));
-	if (!buffer || !times[0] || !times[1] || !times[2]) {
-		fprintf(stderr, "reads: no memory for %ld KiB and %d rounds\n", kib, rounds);
-		return 2;
-	}
+	if (!buffer || !times[0] || !times[1] || !times[2])
+		errx(2, "no memory for %ld KiB and %d rounds", kib, rounds);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		int (*const run[3])(void) = { nothing, cases[i].loads, cases[i].immediates };
 
 		for (int thrash = 0; thrash < 2; thrash++) {
 			measure(run, thrash, times, rounds);
-			printf("{\"width\": \"%s\", \"reads\": %d, \"cache\": \"%s\", \"call_ns\": %.0f, "
-			       "\"loads_ns\": %.0f, \"immediates_ns\": %.0f}\n",
+			printf("{\"width\": \"%s\", \"reads\": %d, \"cache\": \"%s\", "
+			       "\"call_ns\": %.0f, \"loads_ns\": %.0f, \"immediates_ns\": %.0f}\n",
 			       cases[i].width, cases[i].reads, thrash ? "thrashed" : "hot",
 			       times[0][rounds / 10], times[1][rounds / 10] - times[0][rounds / 10],
 			       times[2][rounds / 10] - times[0][rounds / 10]);

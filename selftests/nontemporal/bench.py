@@ -15,7 +15,7 @@ from selftests.bench.measure import assemble, command, machine_words, page_of, s
 from selftests.results.store import Table
 
 HERE = Path(__file__).resolve().parent
-# What the table depends on beside this file
+# What the table depends on, and this file
 PROGRAMS = ("stream.c", "copy_prefetch.S")
 MEASURES = ("rate", "victim", "victim4", "again", "readback")
 COPIES = ("fsrm", "movsq", "unrolled", "nontemporal", "prefetch", "glibc")
@@ -26,8 +26,8 @@ def build(tree: Path, directory: Path) -> Path:
     objects = assemble(tree, directory, (("copy_user_uncached_64.S", "nontemporal.o", []),
                                          ("copy_user_64.S", "movsq.o", ["-DSYM_SUFFIX=_movsq"])))
     program = directory / "stream"
-    command("gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-mno-red-zone", f"-I{BENCHES}", "-o", program,
-            HERE / "stream.c", HERE / "copy_prefetch.S", *objects)
+    command("gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-mno-red-zone", f"-I{BENCHES}", "-o",
+            program, HERE / "stream.c", HERE / "copy_prefetch.S", *objects)
     return program
 
 
@@ -54,8 +54,8 @@ def rows_of(result: dict[str, Any], measure: str) -> list[list[str]]:
         if measure.startswith("victim"):
             names = [*COPIES, "idle"]
             warm = statistics.median(copies[f"{name}_warm"]["median"] for name in names)
-            cells = [f"{warm:.1f}", *(f"{copies[name]['median']:.1f} ({copies[name]['median'] / warm:.1f})"
-                                      for name in names)]
+            medians = {name: copies[name]["median"] for name in names}
+            cells = [f"{warm:.1f}", *(f"{of:.1f} ({of / warm:.1f})" for of in medians.values())]
         else:
             cells = [f"{copies[name]['median']:.2f}" for name in COPIES]
         noise = abs(copies["fsrm_again"]["median"] / copies["fsrm"]["median"] - 1)
@@ -63,38 +63,42 @@ def rows_of(result: dict[str, Any], measure: str) -> list[list[str]]:
     return rows
 
 
-WALK = ("A walk along a chain of pointers, warm, and after {} MiB were written in pieces of 64 KiB: cycles for each pointer "
-        "(times the warm figure); idle: nothing was written, for as long")
+WALK = (
+    "A walk along a chain of pointers, warm, and after {} MiB were written in pieces of 64 KiB: "
+    "cycles for each pointer (times the warm figure); idle: nothing was written, for as long")
 HEADS = {
-    "rate": ("64 MiB from a hot buffer of 64 KiB (larger pieces: from a buffer of their size) to memory that is in no "
-             "cache, by the size of a piece: cycles for 64 bytes", ["piece"]),
+    "rate": ("64 MiB from a hot buffer of 64 KiB (larger pieces: from a buffer of their size) to "
+             "memory that is in no cache, by the size of a piece: cycles for 64 bytes", ["piece"]),
     "victim": (WALK.format(64), ["walk through", "warm"]),
     "victim4": (WALK.format(4), ["walk through", "warm"]),
-    "again": ("Written over and over: cycles for 64 bytes. The data stays in the caches as long as it fits: here "
-              "non-temporal stores lose", ["bytes"]),
-    "readback": ("Written to memory that is in no cache, and read at once: cycles for 64 bytes, both together. Here "
-                 "non-temporal stores lose as long as the data would have fit", ["bytes"]),
+    "again": ("Written over and over: cycles for 64 bytes. The data stays in the caches as long as "
+              "it fits: here non-temporal stores lose", ["bytes"]),
+    "readback": ("Written to memory that is in no cache, and read at once: cycles for 64 bytes, "
+                 "both together. Here non-temporal stores lose as long as the data would have fit",
+                 ["bytes"]),
 }
+ABOUT = (
+    "Noise: the difference between two turns of the same copy, fsrm. fsrm is mainline's copy on a "
+    "CPU with that flag, movsq (rep_movs_alternative) that on one without FSRM and ERMS, "
+    "nontemporal copy_to_nontemporal(): all as they stand in the tree. unrolled and prefetch, the "
+    "same with prefetchnta as in 2005, are routines of the benchmark; glibc is its memcpy().")
 
 
 def table(result: dict[str, Any], measure: str) -> str:
     """Return a measure as an rst table."""
     title, first = HEADS[measure]
-    head = [*first, *COPIES, *(["idle"] if measure.startswith("victim") else []), "noise"]
-    lines = [f".. csv-table:: {title}", "   :header: " + ", ".join(f'"{cell}"' for cell in head), ""]
-    lines += ["   " + ", ".join(f'"{cell}"' for cell in row) for row in rows_of(result, measure)]
-    return "\n".join(lines) + "\n"
+    idle = ["idle"] if measure.startswith("victim") else []
+    head, *lines = (", ".join(f'"{cell}"' for cell in row)
+                    for row in [[*first, *COPIES, *idle, "noise"], *rows_of(result, measure)])
+    return "\n".join([f".. csv-table:: {title}", f"   :header: {head}", "",
+                      *(f"   {line}" for line in lines)]) + "\n"
 
 
 def part(result: dict[str, Any]) -> str:
     """Return the part of the page that is made of a block."""
     return "\n".join([
-        f"Timed in user space: {machine_words(result)}; medians of "
-        f"{result['rounds']} rounds in which the copies take turns; ``{result['command']}``, {result['date']}. Noise: the "
-        "difference between two turns of the same copy, fsrm. "
-        "fsrm is mainline's copy on a CPU with that flag, movsq (rep_movs_alternative) that on one without FSRM and ERMS, "
-        "nontemporal copy_to_nontemporal(): all as they stand in the tree. unrolled and prefetch, the same with "
-        "prefetchnta as in 2005, are routines of the benchmark; glibc is its memcpy().", "",
+        f"Timed in user space: {machine_words(result)}; medians of {result['rounds']} rounds in "
+        f"which the copies take turns; ``{result['command']}``, {result['date']}. {ABOUT}", "",
         *(table(result, measure) for measure in MEASURES)])
 
 

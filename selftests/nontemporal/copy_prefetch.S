@@ -2,9 +2,9 @@
 /*
  * size_t copy_prefetch(void *dst, const void *src, size_t bytes)
  *
- * Non-temporal stores as copy_to_nontemporal() has them, with the source prefetched past the caches as in the posting
- * of 2005: the question is whether that would be worth a second routine. For multiples of 64 bytes and an aligned
- * destination only. Returns 0.
+ * Non-temporal stores as copy_to_nontemporal() has them, with the source prefetched past the caches
+ * as in the posting of 2005: is that worth a second routine? For multiples of 64 bytes and an
+ * aligned destination only. Returns 0.
  */
 #define AHEAD	320	/* bytes, the distance of the posting */
 

@@ -14,13 +14,9 @@ from selftests.model.result import misses
 from selftests.results.store import Table
 
 PERTURB = (0, 10, 100)
-# Name in the table, and the words
-BYSTANDERS = {
-    "alone": ["writers=0"],
-    "plain": ["nontemporal=0"],
-    "512": ["nontemporal=512"],
-    "auto": ["nontemporal=2"],
-}
+# Name in the table, and the word
+BYSTANDERS = {"alone": "writers=0", "plain": "nontemporal=0", "512": "nontemporal=512",
+              "auto": "nontemporal=2"}
 RECORDS = (4096, 65536)
 SWITCHES = {"plain": "0", "512": "512", "auto": "2"}
 COPIES = ("copy_to_nontemporal", "rep_movs_alternative")
@@ -30,12 +26,12 @@ ORIGINAL = "the original's: 0.24 % of the plain copy's L3 read misses"
 
 def cells() -> dict[str, list[str]]:
     """Return the runs by name: the options of model run."""
-    runs = {f"bystander-{name}-{perturb}": ["bystander", *(f"--set={word}" for word in words), f"--set=perturb={perturb}"]
-            for name, words in BYSTANDERS.items() for perturb in PERTURB}
-    for record in RECORDS:
-        for name, value in SWITCHES.items():
-            runs[f"writers-{record}-{name}"] = ["writers", f"--set=record={record}", f"--set=nontemporal={value}"]
-    return runs
+    runs = {f"bystander-{name}-{perturb}": ["bystander", f"--set={word}",
+                                            f"--set=perturb={perturb}"]
+            for name, word in BYSTANDERS.items() for perturb in PERTURB}
+    return runs | {f"writers-{record}-{name}": ["writers", f"--set=record={record}",
+                                                f"--set=nontemporal={value}"]
+                   for record in RECORDS for name, value in SWITCHES.items()}
 
 
 def kept(name: str, result: dict[str, Any]) -> dict[str, Any]:
@@ -47,7 +43,8 @@ def kept(name: str, result: dict[str, Any]) -> dict[str, Any]:
     label = result["labels"]["writers"]
     first = tables.by_misses(label["functions"], tables.last_level(label))[:FUNCTIONS]
     functions = [{key: value for key, value in function.items() if key != "writebacks"}
-                 for function in label["functions"] if function in first or function["name"] in COPIES]
+                 for function in label["functions"]
+                 if function in first or function["name"] in COPIES]
     keys = ("units", "load_misses", "store_misses", "kinds", "writebacks", "stores_nt")
     return {"writers": {**{key: label[key] for key in keys}, "functions": functions}}
 
@@ -56,19 +53,23 @@ def bystander_table(table: Table) -> str:
     """Return the part about the bystander."""
     first = result_of(table, "bystander-alone-0")
     words, walks = first["words"], first["labels"]["bystander"]["units"]
-    counts = {name: [table["cells"][f"bystander-{name}-{perturb}/bystander"]["llc"] for perturb in PERTURB]
+    cells = table["cells"]
+    counts = {name: [cells[f"bystander-{name}-{perturb}/bystander"]["llc"] for perturb in PERTURB]
               for name in BYSTANDERS}
     alone = statistics.median(counts["alone"])
+    titles = {"alone": "nobody writes", "plain": "0", "auto": "2 (auto)"}
     rows = [["vm.nontemporal_write_bytes", "LLC misses", "more than alone"]]
     for name, values in counts.items():
-        told = {"alone": "nobody writes", "plain": "0", "auto": "2 (auto)"}.get(name, name)
-        rows.append([told, spread(values), f"{100 * (statistics.median(values) / alone - 1):.1f} %"])
+        more = 100 * (statistics.median(values) / alone - 1)
+        rows.append([titles.get(name, name), spread(values), f"{more:.1f} %"])
     head = tables.headline(first).split("\n", 1)[1]
+    read = int(words["bystander_kib"]) >> 10
+    written = int(words["file_kib"]) // int(words["laps"]) >> 10
     return literal(
-        f"A bystander on a CPU of its own reads {int(words['bystander_kib']) >> 10} MiB {walks} times; before each time but\n"
-        f"the first, 4 writers on 4 other CPUs write {int(words['file_kib']) // int(words['laps']) >> 10} MiB each, in records of "
-        f"{words['record']} bytes to ext4.\nIts LLC misses in all, of {len(PERTURB)} boots with perturbed memory the median (least..most)\n"
-        f"{head}\n\n{tables.columns(rows)}")
+        f"A bystander on a CPU of its own reads {read} MiB {walks} times; before each time but\n"
+        f"the first, 4 writers on 4 other CPUs write {written} MiB each, in records of "
+        f"{words['record']} bytes to ext4.\nIts LLC misses in all, of {len(PERTURB)} boots with "
+        f"perturbed memory the median (least..most)\n{head}\n\n{tables.columns(rows)}")
 
 
 def copy_misses(table: Table, name: str) -> int:
@@ -87,7 +88,8 @@ def writers_table(table: Table, record: int) -> str:
         parts += [tables.headline(result), tables.summary(result, "writers"),
                   tables.top_functions(result, "writers", FUNCTIONS)]
         if name != "plain":
-            parts.append(f"LLC misses of the copies: {copies}, {100 * copies / plain:.2f} % of {plain} ({ORIGINAL})")
+            parts.append(f"LLC misses of the copies: {copies}, {100 * copies / plain:.2f} % of "
+                         f"{plain} ({ORIGINAL})")
     return literal("\n\n".join(parts))
 
 

@@ -1,21 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Times copies to the page cache in user space, on the real CPU: the kernel's own routines, assembled unchanged, beside
- * others. What is written, to where, and what is read around it is what buffered writes of large files do.
+ * Times copies to the page cache in user space, on the real CPU: the kernel's own routines,
+ * assembled unchanged, and others. What is written, to where, and what is read around it is what
+ * buffered writes of large files do.
  *
  * usage: stream MEASURE ROUNDS
- *   rate      64 MiB from a hot buffer to memory that is in no cache, in pieces of 512 bytes to 64 MiB
- *   victim    a walk along a chain of pointers through 32 KiB to 32 MiB: warm, and after 64 MiB were written
+ *   rate      64 MiB from a hot buffer to memory in no cache, in pieces of 512 bytes to 64 MiB
+ *   victim    a walk along a chain of pointers through 32 KiB to 32 MiB: warm, and after 64 MiB
+ *             were written
  *   victim4   the same after 4 MiB: in a short time others on the machine do less to the caches
  *   again     512 bytes to 64 MiB that are written over and over: hot as long as they fit
  *   readback  the same sizes, written to cold memory and then read
  *
- * A line of JSON for each sample: copy, bytes, cycles. Cycles are those of the time-stamp counter; in "victim" for each
- * pointer, else for 64 bytes. In each round all copies take their turn; "fsrm" has two turns, "fsrm" and "fsrm_again":
- * the difference of the two is what the machine's noise makes. For the walks "idle" has a turn: nothing is written, for as
- * long as "nontemporal" would take. What is dearer after it, others on the machine have evicted.
+ * A line of JSON for each sample: copy, bytes, cycles of the time-stamp counter, in "victim" for
+ * each pointer, else for 64 bytes. In each round all copies take their turn; "fsrm" has two,
+ * "fsrm" and "fsrm_again": the difference is the machine's noise. For the walks "idle" has a turn:
+ * nothing is written, for as long as "nontemporal" would take. What costs more after it, others on
+ * the machine have evicted.
  */
 #define _GNU_SOURCE
+#include <err.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -31,7 +35,7 @@
 #define MIB	(1024 * KIB)
 #define LINE	64UL
 #define STREAM	(64 * MIB)	/* bytes that one copy writes */
-#define AREA	(8 * STREAM)	/* bytes that all write to in turn: what is written next is in no cache */
+#define AREA	(8 * STREAM)	/* bytes that all write to in turn: the next are in no cache */
 #define HOT	(64 * KIB)	/* bytes of the source */
 #define COUNT(a) (sizeof(a) / sizeof(*(a)))
 
@@ -53,13 +57,17 @@ static void movsq(void *dst, const void *src, size_t bytes)
 		     : [fn] "r" (rep_movs_alternative_movsq) : "memory", "rax", "cc");
 }
 
+/* Four words by way of r8 to r11 */
+#define WORDS(a, b, c, d)								\
+	"movq " a "(%1), %%r8; movq " b "(%1), %%r9;"					\
+	"movq " c "(%1), %%r10; movq " d "(%1), %%r11;"					\
+	"movq %%r8, " a "(%0); movq %%r9, " b "(%0);"					\
+	"movq %%r10, " c "(%0); movq %%r11, " d "(%0);"
+
 static void unrolled(void *dst, const void *src, size_t bytes)
 {
 	for (; bytes; bytes -= LINE, dst += LINE, src += LINE)
-		asm volatile("movq (%1), %%r8; movq 8(%1), %%r9; movq 16(%1), %%r10; movq 24(%1), %%r11;"
-			     "movq %%r8, (%0); movq %%r9, 8(%0); movq %%r10, 16(%0); movq %%r11, 24(%0);"
-			     "movq 32(%1), %%r8; movq 40(%1), %%r9; movq 48(%1), %%r10; movq 56(%1), %%r11;"
-			     "movq %%r8, 32(%0); movq %%r9, 40(%0); movq %%r10, 48(%0); movq %%r11, 56(%0)"
+		asm volatile(WORDS("0", "8", "16", "24") WORDS("32", "40", "48", "56")
 			     : : "r" (dst), "r" (src) : "memory", "r8", "r9", "r10", "r11");
 }
 
@@ -106,12 +114,11 @@ static size_t area_used;
 /* Memory as the kernel maps the page cache: in large pages, as far as there are any */
 static void *memory(size_t bytes)
 {
-	void *p = mmap(NULL, bytes + 2 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *p = mmap(NULL, bytes + 2 * MIB, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	if (p == MAP_FAILED) {
-		perror("mmap");
-		exit(2);
-	}
+	if (p == MAP_FAILED)
+		err(2, "mmap");
 	p = (void *)(((uintptr_t)p + 2 * MIB - 1) & ~(2 * MIB - 1));
 	madvise(p, bytes, MADV_HUGEPAGE);
 	memset(p, 1, bytes);
@@ -125,13 +132,12 @@ static uint8_t *cold(void)
 	return area + area_used;
 }
 
-/* As many bytes as stream, in calls of at most piece; the source is hot unless a piece is larger than it */
+/* Write bytes in calls of piece; the source is hot unless a piece is larger than it */
 static void stream(copy_fn *copy, uint8_t *to, size_t bytes, size_t piece)
 {
 	const uint8_t *from = piece > HOT ? area + AREA : source;
-	size_t done;
 
-	for (done = 0; done < bytes; done += piece)
+	for (size_t done = 0; done < bytes; done += piece)
 		copy(to + done, from + (piece > HOT ? 0 : done % HOT), piece);
 }
 
@@ -152,22 +158,21 @@ static void rate(size_t i, size_t piece)
 /* A chain through all lines, in an order that no prefetcher knows */
 static void **chain(void *room, size_t bytes)
 {
-	size_t n = bytes / LINE, i, j, *order = malloc(n * sizeof(*order));
+	size_t n = bytes / LINE, *order = malloc(n * sizeof(*order));
 	char *lines = room;
 
 	if (!order)
 		exit(2);
-	for (i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++)
 		order[i] = i;
 	srandom(1);
-	for (i = n - 1; i > 0; i--) {
-		j = random() % (i + 1);
-		size_t t = order[i];
+	for (size_t i = n - 1; i > 0; i--) {
+		size_t j = random() % (i + 1), t = order[i];
 
 		order[i] = order[j];
 		order[j] = t;
 	}
-	for (i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++)
 		*(void **)(lines + order[i] * LINE) = lines + order[(i + 1) % n] * LINE;
 	free(order);
 	return room;
@@ -175,15 +180,14 @@ static void **chain(void *room, size_t bytes)
 
 static double walk(void **start, size_t bytes)
 {
-	size_t n = bytes / LINE, i;
+	size_t n = bytes / LINE;
 	void **p = start;
-	uint64_t begin = cycles(), end;
+	uint64_t begin = cycles();
 
-	for (i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++)
 		p = *p;
 	asm volatile("" : : "r" (p));
-	end = cycles();
-	return (double)(end - begin) / n;
+	return (double)(cycles() - begin) / n;
 }
 
 static void walk_after(size_t i, size_t bytes, size_t written)
@@ -191,7 +195,7 @@ static void walk_after(size_t i, size_t bytes, size_t written)
 	static size_t made;
 	static void **room;
 	char name[32];
-	double warm, after;
+	double warm;
 
 	if (!room)
 		room = memory(32 * MIB);
@@ -201,10 +205,9 @@ static void walk_after(size_t i, size_t bytes, size_t written)
 	walk(room, bytes);
 	warm = walk(room, bytes);
 	stream(copies[i].copy, cold(), written, HOT);
-	after = walk(room, bytes);
+	print(copies[i].name, bytes, walk(room, bytes));
 	snprintf(name, sizeof(name), "%s_warm", copies[i].name);
 	print(name, bytes, warm);
-	print(copies[i].name, bytes, after);
 }
 
 static void victim(size_t i, size_t bytes)
@@ -231,25 +234,19 @@ static void again(size_t i, size_t bytes)
 	print(copies[i].name, bytes, (double)(cycles() - start) * LINE / bytes / times);
 }
 
-static uint64_t sum(const uint8_t *from, size_t bytes)
-{
-	uint64_t total = 0;
-	size_t i;
-
-	for (i = 0; i < bytes; i += sizeof(total))
-		total += *(const uint64_t *)(from + i);
-	return total;
-}
-
 static void readback(size_t i, size_t bytes)
 {
 	size_t times = bytes < 4 * MIB ? 4 * MIB / bytes : 1, n;
 	uint8_t *to = cold();
 	uint64_t start = cycles();
 
-	for (n = 0; n < times; n++) {
-		stream(copies[i].copy, to + n * bytes, bytes, bytes < HOT ? bytes : HOT);
-		asm volatile("" : : "r" (sum(to + n * bytes, bytes)));
+	for (n = 0; n < times; n++, to += bytes) {
+		uint64_t total = 0;
+
+		stream(copies[i].copy, to, bytes, bytes < HOT ? bytes : HOT);
+		for (const uint8_t *from = to; from < to + bytes; from += sizeof(total))
+			total += *(const uint64_t *)from;
+		asm volatile("" : : "r" (total));
 	}
 	print(copies[i].name, bytes, (double)(cycles() - start) * LINE / bytes / times);
 }
@@ -283,10 +280,8 @@ int main(int argc, char **argv)
 	for (m = 0; argc == 3 && m < COUNT(measures); m++)
 		if (!strcmp(argv[1], measures[m].name))
 			break;
-	if (rounds < 1 || m == COUNT(measures)) {
-		fprintf(stderr, "usage: stream rate|victim|victim4|again|readback ROUNDS\n");
-		return 2;
-	}
+	if (rounds < 1 || m == COUNT(measures))
+		errx(2, "usage: stream rate|victim|victim4|again|readback ROUNDS");
 	CPU_ZERO(&cpu);
 	CPU_SET(sched_getcpu(), &cpu);
 	sched_setaffinity(0, sizeof(cpu), &cpu);
@@ -300,6 +295,7 @@ int main(int argc, char **argv)
 	for (round = 0; round < rounds; round++)
 		for (s = 0; s < measures[m].count; s++)
 			for (c = 0; c < measures[m].copies; c++)
-				measures[m].measure((c + round) % measures[m].copies, measures[m].sizes[s]);
+				measures[m].measure((c + round) % measures[m].copies,
+						    measures[m].sizes[s]);
 	return 0;
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Builds and runs kselftest x86/copyloops: the user copy routines in user space, on the real CPU."""
+"""Builds and runs kselftest x86/copyloops: user copy routines in user space, on the real CPU."""
 
 import re
 import subprocess
@@ -13,23 +13,26 @@ ROUTINES = ("arch/x86/lib/copy_user_64.S", "arch/x86/lib/copy_user_uncached_64.S
 def build(tree: Path, output: Path, **variables: Path) -> Path:
     """Build the harness of `tree` into `output`, with make variables; returns the program."""
     output.mkdir(parents=True)
-    arguments = [f"{key}={value}" for key, value in variables.items()]
-    done = subprocess.run(["make", "-C", tree / "tools/testing/selftests", f"TARGETS={TARGET}", f"O={output}", *arguments],
-                          stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    done = subprocess.run(
+        ["make", "-C", tree / "tools/testing/selftests", f"TARGETS={TARGET}", f"O={output}",
+         *(f"{key}={value}" for key, value in variables.items())],
+        stdin=subprocess.DEVNULL, capture_output=True, text=True)
     found = [path for path in output.rglob("copyloops") if path.is_file()]
-    assert done.returncode == 0 and found, f"the harness does not build: {done.stdout[-2000:]}{done.stderr[-2000:]}"
+    assert done.returncode == 0 and found, done.stdout[-2000:] + done.stderr[-2000:]
     return found[0]
 
 
 def sweep(program: Path) -> tuple[dict[str, bool], int, float]:
-    """Run the full sweep. Returns the verdict of each subtest, the number of cases and the seconds it took."""
+    """Run the full sweep; returns the verdicts of subtests, the number of cases, the seconds."""
     start = time.monotonic()
-    done = subprocess.run([program], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300)
+    done = subprocess.run([program], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                          timeout=300)
     seconds = time.monotonic() - start
-    verdicts = {name: not bad for bad, name in re.findall(r"^(not )?ok \d+ (.*)$", done.stdout, re.M)}
+    results = re.findall(r"^(not )?ok \d+ (.*)$", done.stdout, re.M)
+    verdicts = {name: not bad for bad, name in results}
     plan = re.search(r"^1\.\.(\d+)$", done.stdout, re.M)
-    assert plan and int(plan[1]) == len(verdicts) > 0, f"plan and results differ: {done.stdout[-2000:]}"
-    assert (done.returncode == 0) == all(verdicts.values()), f"exit code {done.returncode}: {verdicts}"
+    assert plan and int(plan[1]) == len(verdicts) > 0, f"not the plan: {done.stdout[-2000:]}"
+    assert (done.returncode == 0) == all(verdicts.values()), f"{done.returncode}: {verdicts}"
     cases = re.search(r"^# (\d+) cases", done.stdout, re.M)
     assert cases, "the harness does not say how many cases it ran"
     return verdicts, int(cases[1]), seconds

@@ -3,8 +3,8 @@
 own routines and its header of constant sizes.
 
 `make bench GROUP=usercopy` makes Documentation/results/usercopy/bench.rst. STAC and CLAC, which the
-kernel executes around each copy, cannot be executed in user space. Each ratio is therefore given
-twice: as timed, and with PAIR cycles added to both sides.
+kernel executes around each copy, cannot be executed in user space: each ratio is given as timed,
+and with PAIR cycles added to both sides.
 """
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from selftests.bench.measure import assemble, command, machine_words, page_of, s
 from selftests.results.store import Table
 
 HERE = Path(__file__).resolve().parent
-# What the table depends on beside this file
+# What the table depends on, and this file
 PROGRAMS = ("copies.c",)
 MEASURES = ("hot", "misaligned", "aliased", "cold", "random64", "random512")
 COPIES = ("none", "fsrm", "erms", "movsq", "unrolled", "string", "const")
-# Cycles of the time-stamp counter that STAC and CLAC are taken to need together: stated, not measured
+# Cycles of the time-stamp counter that STAC and CLAC are taken to need: stated, not measured
 PAIR = 20
 
 Sample = dict[str, dict[str, float]]
@@ -34,8 +34,8 @@ def build(tree: Path, directory: Path) -> Path:
         ("copy_user_variants_64.S", "variants.o", [])))
     program = directory / "copies"
     header = (tree / "arch/x86/include/asm/uaccess_const.h").resolve()
-    command("gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-mno-red-zone", f'-DCONST_HEADER="{header}"', "-o", program,
-            HERE / "copies.c", *objects)
+    command("gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-mno-red-zone",
+            f'-DCONST_HEADER="{header}"', "-o", program, HERE / "copies.c", *objects)
     return program
 
 
@@ -47,70 +47,73 @@ def run(tree: Path, rounds: int) -> dict[str, Any]:
 
 
 def ratio(copies: Sample, slow: str, fast: str) -> tuple[float, float]:
-    """Return how many times faster one copy is than another: as timed, and with STAC and CLAC
-    around both."""
+    """Return how many times faster a copy is: as timed, and with STAC and CLAC around both."""
     before, after = copies[slow]["median"], copies[fast]["median"]
     return before / after, (before + PAIR) / (after + PAIR)
-
-
-def cell(copies: Sample, slow: str, fast: str) -> str:
-    """Return both ratios as a table has them, nothing where one of the two copies was not timed."""
-    return "{:.1f} ({:.1f})".format(*ratio(copies, slow, fast)) if fast in copies else ""
 
 
 HEADS = {
     "hot": "Fixed sizes, hot: cycles for a copy",
     "misaligned": "Fixed sizes, hot, misaligned (3 modulo 64 to 5 modulo 64): cycles for a copy",
-    "aliased": "The same, and the destination is 2 above the source modulo 4 KiB: cycles for a copy",
-    "cold": "Fixed sizes, source and destination in no cache, one copy at a time: cycles for a copy",
+    "aliased": "The same, and the destination is 2 above the source modulo 4 KiB: cycles for a "
+               "copy",
+    "cold": "Fixed sizes, source and destination in no cache, one copy at a time: cycles for a "
+            "copy",
     "random64": "Sizes drawn from 1 to 64 bytes, hot: cycles for a copy",
     "random512": "Sizes drawn from 1 to 512 bytes, hot: cycles for a copy",
 }
 
 
 def table(result: dict[str, Any], measure: str) -> str:
-    """Return a measure as an rst table."""
-    head = ["bytes", *COPIES, "const: fsrm", "const: erms", "unrolled: fsrm", "noise"]
-    lines = [f".. csv-table:: {HEADS[measure]}", "   :header: " + ", ".join(f'"{name}"' for name in head), ""]
+    """Return a measure as an rst table; a cell is empty where a copy was not timed."""
+    pairs = (("fsrm", "const"), ("erms", "const"), ("fsrm", "unrolled"))
+    rows = [["bytes", *COPIES, *(f"{fast}: {slow}" for slow, fast in pairs), "noise"]]
     for size, copies in result["measures"][measure].items():
         noise = abs(copies["fsrm_again"]["median"] / copies["fsrm"]["median"] - 1)
-        cells = [f"1..{size}" if measure.startswith("random") else size,
-                 *(f"{copies[name]['median']:.1f}" if name in copies else "" for name in COPIES),
-                 cell(copies, "fsrm", "const"), cell(copies, "erms", "const"), cell(copies, "fsrm", "unrolled"),
-                 f"{100 * noise:.0f} %"]
-        lines.append("   " + ", ".join(f'"{text}"' for text in cells))
-    return "\n".join(lines) + "\n"
+        medians = {name: f"{copies[name]['median']:.1f}" for name in COPIES if name in copies}
+        rows.append([f"1..{size}" if measure.startswith("random") else size,
+                     *(medians.get(name, "") for name in COPIES),
+                     *("{:.1f} ({:.1f})".format(*ratio(copies, *pair)) if pair[1] in copies else ""
+                       for pair in pairs), f"{100 * noise:.0f} %"])
+    head, *lines = (", ".join(f'"{text}"' for text in row) for row in rows)
+    return "\n".join([f".. csv-table:: {HEADS[measure]}", f"   :header: {head}", "",
+                      *(f"   {line}" for line in lines)]) + "\n"
 
 
-def verdict(result: dict[str, Any], slow: str, fast: str, least: float, sizes: tuple[int, int]) -> str:
-    """Return one line: whether a copy is so many times faster at all sizes of a range, hot, and
-    where it is not."""
-    low, high = sizes
-    ratios = {int(size): ratio(copies, slow, fast) for size, copies in result["measures"]["hot"].items()
+def verdict(result: dict[str, Any], slow: str, fast: str, least: float, low: int, high: int) -> str:
+    """Return whether a copy is so many times faster at sizes low to high, hot, and where not."""
+    ratios = {int(size): ratio(copies, slow, fast)
+              for size, copies in result["measures"]["hot"].items()
               if low <= int(size) <= high and fast in copies}
     words = []
-    for what, which in (("as timed", 0), ("with STAC and CLAC", 1)):
-        lost = [f"{size} bytes ({both[which]:.2f})" for size, both in ratios.items() if both[which] < least]
-        words.append(f"{what} {'holds' if not lost else 'does not hold at ' + ', '.join(lost)}")
-    return f"* {fast} at least {least:g} times faster than {slow}, {low} to {high} bytes, hot: {'; '.join(words)}."
+    for which, what in enumerate(("as timed", "with STAC and CLAC")):
+        lost = [f"{size} bytes ({both[which]:.2f})" for size, both in ratios.items()
+                if both[which] < least]
+        words.append(f"{what} {'does not hold at ' + ', '.join(lost) if lost else 'holds'}")
+    return (f"* {fast} at least {least:g} times faster than {slow}, {low} to {high} bytes, hot: "
+            f"{'; '.join(words)}.")
+
+
+ABOUT = (
+    "Noise: the difference between two turns of the same copy, fsrm. none is a call that copies "
+    "nothing; fsrm is mainline's copy on a CPU with that flag, erms (rep_movs_alternative) on one "
+    "with ERMS only, movsq on one with neither; unrolled and string are what x86_usercopy= can "
+    "choose, const is X86_USERCOPY_CONST: all as they stand in the tree. Loop and call are "
+    "included, STAC, CLAC and the check of the address are not. \"a: b\" is how many times faster "
+    f"a is than b, in brackets with {PAIR} cycles for STAC and CLAC added to both: a figure that "
+    "is stated here, not measured.")
 
 
 def part(result: dict[str, Any]) -> str:
     """Return the part of the page that is made of a block."""
     return "\n".join([
-        f"Timed in user space: {machine_words(result)}; medians of {result['rounds']} rounds in which the copies take turns; "
-        f"``{result['command']}``, {result['date']}. Noise: the difference between two turns of the same copy, fsrm. "
-        "none is a call that copies nothing; fsrm is mainline's copy on a CPU with that flag, erms (rep_movs_alternative) "
-        "on one with ERMS only, movsq on one with neither; unrolled and string are what x86_usercopy= can choose, const is "
-        "X86_USERCOPY_CONST: all as they stand in the tree. Loop and call are included, STAC, CLAC and the check of the "
-        f"address are not. \"a: b\" is how many times faster a is than b, in brackets with {PAIR} cycles for STAC and CLAC "
-        "added to both: a figure that is stated here, not measured.", "",
-        verdict(result, "fsrm", "const", 1.5, (1, 64)),
-        verdict(result, "erms", "const", 2, (1, 64)),
-        verdict(result, "fsrm", "unrolled", 1.4, (128, 512)), "",
+        f"Timed in user space: {machine_words(result)}; medians of {result['rounds']} rounds in "
+        f"which the copies take turns; ``{result['command']}``, {result['date']}. {ABOUT}", "",
+        verdict(result, "fsrm", "const", 1.5, 1, 64), verdict(result, "erms", "const", 2, 1, 64),
+        verdict(result, "fsrm", "unrolled", 1.4, 128, 512), "",
         *(table(result, measure) for measure in MEASURES)])
 
 
-def page(table: Table) -> str:
+def page(found: Table) -> str:
     """Return the page of the table, without its head."""
-    return page_of(table, part)
+    return page_of(found, part)

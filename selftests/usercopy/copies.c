@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Times user copies in user space, on the real CPU: the kernel's own routines, assembled unchanged, and its copies of
- * constant sizes, from its header. What the kernel does around a copy (STAC, CLAC, masking the address) is left out: the
- * first two cannot be executed here.
+ * Times user copies in user space, on the real CPU: the kernel's own routines, assembled unchanged,
+ * and its copies of constant sizes, from its header. What the kernel does around a copy (STAC,
+ * CLAC, masking the address) is left out: the first two cannot be executed here.
  *
  * usage: copies MEASURE ROUNDS
- *   hot         1 bytes to 4 KiB, over and over, in the first-level cache
+ *   hot         1 byte to 4 KiB, over and over, in the first-level cache
  *   misaligned  the same, from an address of 3 modulo 64 to one of 5
- *   aliased     the same, to an address that is 2 above the source modulo 4 KiB: some CPUs take a load for one of what was
- *               just stored
+ *   aliased     the same, to an address that is 2 above the source modulo 4 KiB: some CPUs take a
+ *               load for one of what was just stored
  *   cold        the same with source and destination in no cache: one copy at a time
  *   random64    sizes that are drawn from 1 to 64, hot
  *   random512   sizes that are drawn from 1 to 512, hot
  *
- * A line of JSON for each sample: copy, bytes, cycles of the time-stamp counter for a copy, with the loop around it. Each
- * copy but "const" is called, as _copy_from_user() and _copy_to_user() are; "none" is that call and no copy. In each round
- * all take their turn; "fsrm" has two, "fsrm" and "fsrm_again": the difference is what the machine's noise makes.
+ * A line of JSON for each sample: copy, bytes, cycles of the time-stamp counter for a copy, with
+ * the loop around it. Each copy but "const" is called, as _copy_from_user() and _copy_to_user()
+ * are; "none" is that call and no copy. In each round all take their turn; "fsrm" has two, "fsrm" and
+ * "fsrm_again": the difference is the machine's noise.
  */
+#include <err.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -24,7 +26,7 @@
 #include <string.h>
 #include <x86intrin.h>
 
-/* What the kernel's header of constant sizes takes from others, but for __always_inline, which libc has */
+/* What the header of constant sizes takes from others, but for __always_inline of libc */
 typedef uint8_t u8;
 typedef uint16_t u16;
 typedef uint32_t u32;
@@ -42,9 +44,8 @@ typedef uint64_t u64;
 #define COLD_CALLS 300
 #define COUNT(a) (sizeof(a) / sizeof(*(a)))
 
-extern const char rep_movs_alternative_erms[], rep_movs_alternative_movsq[], copy_user_unrolled[], copy_user_string[];
-
-static unsigned char source[8192] __attribute__((aligned(4096))), target[8192] __attribute__((aligned(4096)));
+static unsigned char source[8192] __attribute__((aligned(4096)));
+static unsigned char target[8192] __attribute__((aligned(4096)));
 
 static __attribute__((noinline)) size_t none(void *dst, const void *src, size_t n)
 {
@@ -58,11 +59,12 @@ static __attribute__((noinline)) size_t fsrm(void *dst, const void *src, size_t 
 	return n;
 }
 
-#define CALLED(name, function)										\
-static __attribute__((noinline)) size_t name(void *dst, const void *src, size_t n)			\
-{													\
-	asm volatile("call " #function : "+c" (n), "+D" (dst), "+S" (src) : : "memory", "rax", "cc");	\
-	return n;											\
+#define CALLED(name, function)	\
+static __attribute__((noinline)) size_t name(void *dst, const void *src, size_t n)	\
+{	\
+	asm volatile("call " #function : "+c" (n), "+D" (dst), "+S" (src)	\
+		     : : "memory", "rax", "cc");	\
+	return n;	\
 }
 CALLED(erms, rep_movs_alternative_erms)
 CALLED(movsq, rep_movs_alternative_movsq)
@@ -73,11 +75,13 @@ static const struct copy {
 	const char *name;
 	size_t (*call)(void *dst, const void *src, size_t n);
 } copies[] = {
-	{ "none", none }, { "fsrm", fsrm }, { "fsrm_again", fsrm }, { "erms", erms }, { "movsq", movsq },
-	{ "unrolled", unrolled }, { "string", string },
+	{ "none", none }, { "fsrm", fsrm }, { "fsrm_again", fsrm }, { "erms", erms },
+	{ "movsq", movsq }, { "unrolled", unrolled }, { "string", string },
 };
 
-static const size_t sizes[] = { 1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 256, 512, 1024, 2048, 4096 };
+static const size_t sizes[] = {
+	1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 256, 512, 1024, 2048, 4096,
+};
 
 static uint64_t begin(void)
 {
@@ -104,10 +108,11 @@ static void flush(const unsigned char *at, size_t n)
 
 static void print(const char *name, size_t n, uint64_t cycles, unsigned int calls)
 {
-	printf("{\"copy\": \"%s\", \"bytes\": %zu, \"cycles\": %.3f}\n", name, n, (double)cycles / calls);
+	printf("{\"copy\": \"%s\", \"bytes\": %zu, \"cycles\": %.3f}\n", name, n,
+	       (double)cycles / calls);
 }
 
-/* Some calls before the ones that count train the predictors and fill the cache. A copy that does not copy is an error. */
+/* First some calls train the predictors and fill the cache. No copy made: an error. */
 #define TIME(name, n, dst, src, cold, copy)					\
 do {										\
 	unsigned int calls_ = (cold) ? COLD_CALLS : CALLS;			\
@@ -134,7 +139,10 @@ do {										\
 	print(name, n, sum_, calls_);						\
 } while (0)
 
-#define CONSTANT(n) case n: TIME("const", n, dst, src, cold, (void)!arch_copy_to_user_const(dst, src, n)); break;
+#define CONSTANT(n)									\
+	case n:										\
+		TIME("const", n, dst, src, cold, (void)!arch_copy_to_user_const(dst, src, n));	\
+		break;
 
 static void fixed(unsigned char *dst, const unsigned char *src, bool cold)
 {
@@ -142,7 +150,7 @@ static void fixed(unsigned char *dst, const unsigned char *src, bool cold)
 		size_t n = sizes[s];
 
 		for (size_t c = 0; c < COUNT(copies); c++) {
-			/* One loop with one call through a register for all: predicted, and the same cost */
+			/* One loop, one call through a register for all: the same cost */
 			size_t (*call)(void *, const void *, size_t) = copies[c].call;
 
 			TIME(copies[c].name, n, dst, src, cold, call(dst, src, n));
@@ -183,10 +191,8 @@ int main(int argc, char **argv)
 	const char *measure = argc == 3 ? argv[1] : "";
 	long rounds = argc == 3 ? atol(argv[2]) : 0;
 
-	if (rounds < 1) {
-		fprintf(stderr, "usage: copies hot|misaligned|aliased|cold|random64|random512 ROUNDS\n");
-		return 2;
-	}
+	if (rounds < 1)
+		errx(2, "usage: copies hot|misaligned|aliased|cold|random64|random512 ROUNDS");
 	for (size_t i = 0; i < sizeof(source); i++)
 		source[i] = 1 + i % 251;
 	for (; rounds; rounds--) {

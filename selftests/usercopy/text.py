@@ -29,9 +29,10 @@ from selftests.results.store import ROOT, Table
 FILES = ("selftests/usercopy/text.py",)
 CONFIGURATION = "x86_64_defconfig"
 # Each option with the objects of its own
-OPTIONS = {"X86_USERCOPY_VARIANTS": ["arch/x86/lib/copy_user_variants_64.o",
-                                     "arch/x86/lib/usercopy_variant.o"],
-           "X86_USERCOPY_CONST": []}
+OPTIONS = {
+    "X86_USERCOPY_VARIANTS": ["arch/x86/lib/copy_user_variants_64.o",
+                              "arch/x86/lib/usercopy_variant.o"],
+    "X86_USERCOPY_CONST": []}
 # Copies are calls, or in place with a site that alternatives are applied to
 COPIES = re.compile(r" U (_copy_from_user|_copy_to_user|rep_movs_alternative)$", re.M)
 ALSO = ("arch/x86/kernel/cpu/common.o",)
@@ -56,8 +57,10 @@ def run(*words: str | Path, where: Path | None = None) -> str:
 
 
 def build(tree: Path, out: Path, option: str, targets: list[str]) -> None:
-    """Build targets of a defconfig, with an option unless it is "". Raises TextError, also when
-    Kconfig drops the option."""
+    """Build targets of a defconfig, with an option unless it is "".
+
+    Raises TextError, also when Kconfig drops the option.
+    """
     out.mkdir(parents=True, exist_ok=True)
     make = ["make", "-s", "-C", tree, f"O={out}", f"CC={os.environ.get('CC') or 'ccache gcc'}",
             f"-j{os.environ.get('JOBS') or os.cpu_count()}"]
@@ -65,18 +68,15 @@ def build(tree: Path, out: Path, option: str, targets: list[str]) -> None:
     if option:
         run(tree / "scripts/config", "--file", out / ".config", "-e", option)
     run(*make, "olddefconfig")
-    taken = (out / ".config").read_text(encoding="utf-8").splitlines()
-    if option and f"CONFIG_{option}=y" not in taken:
+    if option and f"CONFIG_{option}=y" not in (out / ".config").read_text().splitlines():
         raise TextError(f"Kconfig did not take {option}")
     run(*make, *targets)
 
 
 def copying(off: Path) -> list[str]:
     """Return the objects of a built kernel that an option can change, sorted."""
-    members = run("ar", "t", "vmlinux.a", where=off).split()
-    found = {name for name in members
-             if COPIES.search(subprocess.run(["nm", name], cwd=off, capture_output=True, text=True,
-                                             check=False).stdout)}
+    found = {name for name in run("ar", "t", "vmlinux.a", where=off).split() if COPIES.search(
+        subprocess.run(["nm", name], cwd=off, capture_output=True, text=True, check=False).stdout)}
     return sorted({*found, *ALSO})
 
 
@@ -87,45 +87,43 @@ def size(sections: str, file: Path) -> int:
 
 
 def cost(tree: Path, off: Path, on: Path, objects: list[str], added: list[str]) -> dict[str, Any]:
-    """Return an option's cell: the number of objects, by how much their sections grow, with those
-    of vmlinux, and the functions that change most. off, on: build directories without and with it;
-    added: objects that only it has."""
-    both = [Path(f"{on}-off.o"), Path(f"{on}-on.o")]
-    for where, names, target in ((off, objects, both[0]), (on, [*objects, *added], both[1])):
-        run("ld", "-r", "-z", "noexecstack", "-o", target, *names, where=where)
-    grown = {what: [size(sections, both[1]) - size(sections, both[0]),
-                    size(sections, off / "vmlinux")]
-             for what, sections in SECTIONS.items()}
-    lines = run(tree / "scripts/bloat-o-meter", "-t", *both).splitlines()
+    """Return an option's cell: by how much sections grow, their size in vmlinux, largest changes.
+
+    off, on: build directories without and with it; added: objects that only it has.
+    """
+    without, with_option = Path(f"{on}-off.o"), Path(f"{on}-on.o")
+    run("ld", "-r", "-z", "noexecstack", "-o", without, *objects, where=off)
+    run("ld", "-r", "-z", "noexecstack", "-o", with_option, *objects, *added, where=on)
+    grown = {what: [size(names, with_option) - size(names, without), size(names, off / "vmlinux")]
+             for what, names in SECTIONS.items()}
+    lines = run(tree / "scripts/bloat-o-meter", "-t", without, with_option).splitlines()
     return {"objects": len(objects) + len(added), **grown, "bloat-o-meter": lines[:2 + FUNCTIONS]}
 
 
 def page(table: Table) -> str:
     """Return the page of the table, without its head."""
-    lines = ["::", "",
-             f"   {table['command']}: x86_64 defconfig, Linux {table['kernel']['release']}, "
-             f"{table['kernel']['compiler']}; counted"]
+    kernel = table["kernel"]
+    lines = [f"{table['command']}: x86_64 defconfig, Linux {kernel['release']}, "
+             f"{kernel['compiler']}; counted"]
     for option, cell in table["cells"].items():
-        lines += ["", f"   {option}=y, of {cell['objects']} objects"]
-        for what in SECTIONS:
-            more, whole = cell[what]
-            share = 100 * more / whole
-            lines.append(f"   {what}: {more:+d} bytes, {share:+.3f} % of vmlinux's {whole}")
-        lines.append("   bloat-o-meter -t:")
-        lines += [f"     {line}".rstrip() for line in cell["bloat-o-meter"]]
-    return "\n".join(lines) + "\n"
+        lines += ["", f"{option}=y, of {cell['objects']} objects"]
+        lines += [f"{what}: {more:+d} bytes, {100 * more / whole:+.3f} % of vmlinux's {whole}"
+                  for what, (more, whole) in ((what, cell[what]) for what in SECTIONS)]
+        lines += ["bloat-o-meter -t:", *(f"  {line}" for line in cell["bloat-o-meter"])]
+    return "::\n\n" + "".join(f"   {line}".rstrip() + "\n" for line in lines)
 
 
 def count(tree: Path, build_directory: Path) -> Table:
-    """Build and count; return the table. Raises OSError, TextError, and ValueError for what cannot
-    be published."""
+    """Build and count; return the table.
+
+    Raises OSError, TextError, and ValueError for what cannot be published.
+    """
     depends = store.ready("usercopy", FILES, tree)
     free = shutil.disk_usage(build_directory).free >> 20
     if free < DISK_MIB:
         raise TextError(f"{DISK_MIB} MiB of disk are needed in {build_directory}, {free} are free")
     os.environ.update(CCACHE_BASEDIR=str(build_directory), CCACHE_NOHASHDIR="1")
     off, cells = build_directory / "out/text", {}
-    release = off / "include/config/kernel.release"
     build(tree, off, "", ["vmlinux"])
     objects = copying(off)
     for option, added in OPTIONS.items():
@@ -133,10 +131,10 @@ def count(tree: Path, build_directory: Path) -> Table:
         build(tree, on, option, [*objects, *added])
         cells[option] = cost(tree, off, on, objects, added)
     store.unchanged("usercopy", depends)
+    configuration = store.digest((off / ".config").read_bytes())
     return {"kind": "counted", "series": store.series_hash(store.queue_of_today()),
-            "configuration": {"name": CONFIGURATION,
-                              "hash": store.digest((off / ".config").read_bytes())},
-            "kernel": {"release": release.read_text(encoding="utf-8").strip(),
+            "configuration": {"name": CONFIGURATION, "hash": configuration},
+            "kernel": {"release": (off / "include/config/kernel.release").read_text().strip(),
                        "compiler": run("gcc", "--version").splitlines()[0]},
             "command": "make text", "date": datetime.date.today().isoformat(), "depends": depends,
             "cells": cells}
@@ -150,6 +148,7 @@ def main() -> int:
         with (directory / ".lock-text").open("w", encoding="utf-8") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             store.publish("usercopy", "text", count(tree, directory))
+        return 0
     except BlockingIOError:
         print(f"text: another run works in {directory}", file=sys.stderr)
     except (OSError, TextError, ValueError) as error:
@@ -157,8 +156,6 @@ def main() -> int:
     except KeyboardInterrupt:
         print("text: interrupted; the old table is kept", file=sys.stderr)
         return 130
-    else:
-        return 0
     return 1
 
 

@@ -3,12 +3,14 @@
 
 usage: python -m selftests.vm.boots [--when test|make|full] [--list] [NAME...]
 
-The tables are configs/boots, which documents the form, and selftests/GROUP/boots. Without names, the boots of that
-occasion. With GROUP= in the environment: the boots of these groups, and those of configs/boots that they add to.
-A boot that passed with the same kernel, modules, configuration, command line, jobs, test programs, checking code, QEMU
-and Python tools is not booted again: its results are written with "cached". FRESH=1 boots it all the same.
+The tables are configs/boots, which documents the form, and selftests/GROUP/boots. Without names,
+the boots of that occasion. With GROUP= in the environment: the boots of these groups, and those of
+configs/boots that they add to. A boot that passed with the same kernel, modules, configuration,
+command line, jobs, test programs, checking code, QEMU and Python tools is not booted again: its
+results are written with "cached". FRESH=1 boots it all the same.
 
-Reads CF_ROOT, CF_OUT (the plain kernel's directory, beside the others'), CF_TREE, CF_RESULTS, CF_CACHE, GROUP, JOBS, KVM.
+Reads CF_ROOT, CF_OUT (the plain kernel's directory; the others have the same parent), CF_TREE,
+CF_RESULTS, CF_CACHE, GROUP, JOBS, KVM.
 Exit status: 0 nothing failed, 1 something did, 2 a table is wrong, 130 interrupted.
 """
 
@@ -27,6 +29,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from selftests import groups, proofs, results_file
+from selftests.groups import GroupError
 from selftests.results.machine import cpu
 from selftests.results_file import Result
 
@@ -34,16 +37,16 @@ ROOT = groups.ROOT
 TABLE = ROOT / "configs/boots"
 ALWAYS = "default"  # the boot that every group has
 MOST = 4
-OPTIONS = {"cpus": "--cpus", "memory": "--memory", "limit": "--time-limit", "timeout": "--kselftest-timeout",
-           "allow": "--allow", "env": "--env"}
+OPTIONS = {"cpus": "--cpus", "memory": "--memory", "limit": "--time-limit", "allow": "--allow",
+           "timeout": "--kselftest-timeout", "env": "--env"}
 OCCASIONS = ("test", "make", "full")
-CHECKERS = ("selftests/vm/*.py", "selftests/*/allow*.txt", "selftests/vm/skip.txt", "selftests/*/ids.txt",
-            "selftests/results_file.py", "configs/requirements.txt")
+CHECKERS = ("selftests/vm/*.py", "selftests/*/allow*.txt", "selftests/vm/skip.txt",
+            "selftests/*/ids.txt", "selftests/results_file.py", "configs/requirements.txt")
 
 
 @dataclass(frozen=True)
 class Boot:
-    """A boot of the tables. words: as there; targets: kselftest target to (group, NAME=VALUE words)."""
+    """A boot of the tables. words: as there; targets: of kselftest to (group, NAME=VALUE words)."""
 
     name: str
     kernel: str
@@ -57,6 +60,11 @@ class Boot:
         return next((word[5:] for word in self.words if word.startswith("when=")), "test")
 
     @property
+    def programs(self) -> bool:
+        """Whether it runs kselftests."""
+        return any(word.startswith("kselftest=") for word in self.words)
+
+    @property
     def alone(self) -> bool:
         """Whether no other boot may run meanwhile."""
         return "alone" in self.words
@@ -64,23 +72,24 @@ class Boot:
     def options(self) -> list[str]:
         """Return the options of boot.py; raises GroupError for a word that is not known."""
         found = [f"--append={word}" for word in self.append]
-        limited = False
         for word in self.words:
             key, _, value = word.partition("=")
             if word == "kunit":
                 found.append("--job=kunit")
-            elif key == "kselftest" and value in self.targets:
-                group, environment = self.targets[value]
-                found += [f"--job=kselftest={value}:{group}", *(f"--env={pair}" for pair in environment)]
             elif key == "kselftest":
-                raise groups.GroupError(f"boot {self.name}: no target '{value}' in selftests/*/kselftests")
+                if value not in self.targets:
+                    raise GroupError(f"boot {self.name}: no target '{value}' in "
+                                     "selftests/*/kselftests")
+                group, environment = self.targets[value]
+                found += [f"--job=kselftest={value}:{group}"]
+                found += [f"--env={pair}" for pair in environment]
             elif key in OPTIONS and value:
                 found.append(f"{OPTIONS[key]}={value}")
-                limited |= key == "limit"
             elif not (word == "alone" or key == "when" and value in OCCASIONS):
-                raise groups.GroupError(f"boot {self.name}: unknown word '{word}'")
+                raise GroupError(f"boot {self.name}: unknown word '{word}'")
         if not any(option.startswith("--job=") for option in found):
-            raise groups.GroupError(f"boot {self.name}: no job")
+            raise GroupError(f"boot {self.name}: no job")
+        limited = any(word.startswith("limit=") for word in self.words)
         return found + ([] if limited else ["--time-limit=600"])
 
 
@@ -92,35 +101,36 @@ def read_tables(names: list[str]) -> dict[str, Boot]:
     targets = groups.kselftests(names)
     boots: dict[str, Boot] = {}
     for path in (TABLE, *(groups.folder(name) / "boots" for name in names)):
-        for name, kernel, append, words in groups.table(path, 4, 4):
+        for name, kernel, *texts in groups.table(path, 4, 4):
+            append, words = (tuple(text.split()) for text in texts)
+            place, old = f"{path.parent.name}/{path.name}", boots.get(name)
             if kernel == "+":
-                if name not in boots:
-                    raise groups.GroupError(f"{path.parent.name}/{path.name}: no boot {name} to add to")
-                old = boots[name]
-                boots[name] = replace(old, append=(*old.append, *append.split()), words=(*old.words, *words.split()))
-            elif name in boots or not re.fullmatch(r"[\w-]+", name):
-                raise groups.GroupError(f"{path.parent.name}/{path.name}: {name}: not a name, or one that is taken")
+                if not old:
+                    raise GroupError(f"{place}: no boot {name} to add to")
+                boots[name] = replace(old, append=old.append + append, words=old.words + words)
+            elif old or not re.fullmatch(r"[\w-]+", name):
+                raise GroupError(f"{place}: {name}: not a name, or one that is taken")
             else:
                 groups.kernel(kernel)
-                boots[name] = Boot(name, kernel, tuple(append.split()), tuple(words.split()), targets)
+                boots[name] = Boot(name, kernel, append, words, targets)
     for boot in boots.values():
         boot.options()
     return boots
 
 
-def chosen(boots: dict[str, Boot], names: list[str], when: str, group_names: list[str]) -> list[Boot]:
+def chosen(boots: dict[str, Boot], names: list[str], when: str, group_names: list[str]
+           ) -> list[Boot]:
     """Return the boots to run, those that run alone first; raises GroupError.
 
-    Args: the tables, names from the command line, the occasion, the groups that GROUP= names ([]: all).
+    Args: the tables, names from the command line, the occasion, the groups of GROUP= ([]: all).
     """
     if unknown := [name for name in names if name not in boots]:
-        raise groups.GroupError(f"no boot '{unknown[0]}' in configs/boots or selftests/*/boots")
-    if names:
-        picked = [boots[name] for name in names]
-    else:
-        own = {ALWAYS, *(row[0] for name in group_names for row in groups.table(groups.folder(name) / "boots", 4, 4))}
-        picked = [boot for boot in boots.values()
-                  if boot.when == when and (not group_names or when != "test" or boot.name in own)]
+        raise GroupError(f"no boot '{unknown[0]}' in configs/boots or selftests/*/boots")
+    own = {ALWAYS, *(row[0] for name in group_names
+                     for row in groups.table(groups.folder(name) / "boots", 4, 4))}
+    picked = [boots[name] for name in names] or [
+        boot for boot in boots.values()
+        if boot.when == when and (not group_names or when != "test" or boot.name in own)]
     return sorted(picked, key=lambda boot: not boot.alone)
 
 
@@ -141,29 +151,30 @@ class Runner:
         return self.results / "parts" / f"vm-{boot.name}.json"
 
     def command(self, boot: Boot) -> list[str]:
-        """Return the command line of boot.py for a boot. modprobe in the guest finds the modules of that kernel."""
+        """Return the command line of boot.py; modprobe in the guest finds that kernel's modules."""
         out = self.kernels / boot.kernel
-        words = [sys.executable, "-m", "selftests.vm.boot", f"--kernel={out}", f"--tree={self.tree}",
-                 f"--results={self.results}", f"--name={boot.name}", f"--env=MODPROBE_OPTIONS=-d {out}/modules"]
-        if any(word.startswith("kselftest=") for word in boot.words):
-            words.append(f"--kselftest-dir={self.kernels}/vm/kselftest")
-        return words + boot.options()
+        words = [sys.executable, "-m", "selftests.vm.boot", f"--kernel={out}",
+                 f"--tree={self.tree}", f"--results={self.results}", f"--name={boot.name}",
+                 f"--env=MODPROBE_OPTIONS=-d {out}/modules"]
+        programs = [f"--kselftest-dir={self.kernels}/vm/kselftest"] if boot.programs else []
+        return words + programs + boot.options()
 
     def key(self, boot: Boot) -> str:
         """Return the hash of all that the verdict on a boot depends on."""
         out = self.kernels / boot.kernel
         programs = self.kernels / "vm/kselftest"
-        used = proofs.contents(programs, "**/*") if any("kselftest=" in word for word in boot.words) else {}
-        checkers = {name: content for name, content in proofs.contents(ROOT, *CHECKERS).items()
-                    if not Path(name).name.startswith("test_")}
+        kvm = os.environ.get("KVM", "0")
         return proofs.key(
-            name=boot.name, options=boot.options(), kvm=os.environ.get("KVM", "0"),
-            qemu=proofs.version("qemu-system-x86_64"), image=out / "arch/x86/boot/bzImage", config=out / ".config",
-            modules=proofs.contents(out / "modules", "**/*"), programs=used, checkers=checkers,
+            name=boot.name, options=boot.options(), kvm=kvm,
+            qemu=proofs.version("qemu-system-x86_64"), image=out / "arch/x86/boot/bzImage",
+            config=out / ".config", modules=proofs.contents(out / "modules", "**/*"),
+            programs=proofs.contents(programs, "**/*") if boot.programs else {},
+            checkers={name: content for name, content in proofs.contents(ROOT, *CHECKERS).items()
+                      if not Path(name).name.startswith("test_")},
             parser=proofs.contents(self.tree / "tools/testing/kunit", "*.py"),
             # The guest's root file system is the host's
             packages=Path("/var/lib/dpkg/status"),
-            host=[platform.release(), cpu()] if os.environ.get("KVM") == "1" else [])
+            host=[platform.release(), cpu()] if kvm == "1" else [])
 
     def failed(self, boot: Boot, reason: str) -> bool:
         """Write that a boot gave no results of its own; returns False."""
@@ -172,16 +183,19 @@ class Runner:
         return False
 
     def __call__(self, boot: Boot) -> bool:
-        """Run a boot, or take what is known of it; what it prints comes in one piece. Returns whether it passed."""
+        """Run a boot, or take what is known of it; returns whether it passed."""
         if self.stopped:
             return False
         out = self.kernels / boot.kernel
-        if not (out / "arch/x86/boot/bzImage").is_file() or not (out / ".series").is_file():
-            return self.failed(boot, f"no kernel in {out.relative_to(self.kernels.parent)}, or its last build failed")
+        if not all((out / name).is_file() for name in ("arch/x86/boot/bzImage", ".series")):
+            return self.failed(boot, f"no kernel in {out.relative_to(self.kernels.parent)}, "
+                                     "or its last build failed")
         key = self.key(boot)
         if (rows := self.proofs.lookup(key)) is not None:
-            results_file.write(self.part(boot), [replace(results_file.checked(row, boot.name), cached=True) for row in rows])
-            print(f"vm/boot_{boot.name}: passed before with this kernel and these tests ({len(rows)} results)", flush=True)
+            results_file.write(self.part(boot), [
+                replace(results_file.checked(row, boot.name), cached=True) for row in rows])
+            print(f"vm/boot_{boot.name}: passed before with this kernel and these tests "
+                  f"({len(rows)} results)", flush=True)
             return True
         code, printed = self.boot(boot)
         try:
@@ -190,18 +204,20 @@ class Runner:
             last = (printed.strip().splitlines() or [""])[-1]
             return self.failed(boot, f"boot.py: exit status {code}: {last}")
         # What was tested may have been built anew meanwhile
-        if code == 0 and all(result.status != "fail" for result in results) and key == self.key(boot):
+        failures = any(result.status == "fail" for result in results)
+        if code == 0 and not failures and key == self.key(boot):
             self.proofs.store(key, [result.row() for result in results])
         return code == 0
 
     def boot(self, boot: Boot) -> tuple[int, str]:
-        """Run boot.py; returns its exit status and what it printed."""
+        """Run boot.py; returns its exit status and what it printed, which is shown in one piece."""
         self.part(boot).unlink(missing_ok=True)
         with self.lock:
             if self.stopped:
                 return 130, "interrupted"
-            process = subprocess.Popen(self.command(boot), cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                       stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True)
+            process = subprocess.Popen(
+                self.command(boot), cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True)
             self.running.add(process)
         printed, _ = process.communicate()
         with self.lock:
@@ -210,7 +226,7 @@ class Runner:
         return process.returncode, printed
 
     def stop(self) -> None:
-        """Start no more boots and end those that run, once: each writes that it was interrupted."""
+        """Start no more boots and end those that run: each writes that it was interrupted."""
         with self.lock:
             ending = [] if self.stopped else list(self.running)
             self.stopped = True
@@ -220,10 +236,10 @@ class Runner:
             process.wait()
 
     def all(self, boots: list[Boot]) -> bool:
-        """Run boots, those alone one by one, the others JOBS= at a time; returns whether all passed."""
-        width = min(int(os.environ.get("CF_JOBS") or os.environ.get("JOBS") or os.cpu_count() or 1), MOST)
+        """Run boots, those alone one by one, the others JOBS= at a time; returns if all passed."""
+        jobs = os.environ.get("CF_JOBS") or os.environ.get("JOBS") or os.cpu_count() or 1
         passed = [self(boot) for boot in boots if boot.alone]
-        with ThreadPoolExecutor(max_workers=max(width, 1)) as pool:
+        with ThreadPoolExecutor(max_workers=max(min(int(jobs), MOST), 1)) as pool:
             try:
                 passed += pool.map(self, [boot for boot in boots if not boot.alone])
             except KeyboardInterrupt:
@@ -232,33 +248,28 @@ class Runner:
         return all(passed)
 
 
-def interrupt(*_: object) -> None:
-    """End as Ctrl-C does."""
-    raise KeyboardInterrupt
-
-
 def main(argv: list[str] | None = None) -> int:
     """Boot what was asked for; returns the exit status."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--when", choices=OCCASIONS, default="test", help="the occasion (default: test)")
-    parser.add_argument("--list", action="store_true", help="print name and kernel of each, boot none")
+    parser.add_argument("--when", choices=OCCASIONS, default="test",
+                        help="the occasion (default: test)")
+    parser.add_argument("--list", action="store_true", help="print name and kernel of each")
     parser.add_argument("names", nargs="*", help="boots by name")
     args = parser.parse_args(argv)
     try:
-        series = groups.queue()
-        selected = os.environ.get("GROUP", "").split()
-        everything = groups.chosen(series)
-        boots = chosen(read_tables(everything), args.names, args.when, selected and everything)
+        everything = groups.chosen(groups.queue())
+        selected = everything if os.environ.get("GROUP", "").split() else []
+        boots = chosen(read_tables(everything), args.names, args.when, selected)
         if not boots:
-            raise groups.GroupError(f"no boot for {args.when}")
-    except (groups.GroupError, OSError, ValueError) as error:
+            raise GroupError(f"no boot for {args.when}")
+    except (OSError, ValueError) as error:
         print(f"boots.py: error: {error}", file=sys.stderr)
         return 2
     if args.list:
         print("\n".join(f"{boot.name} {boot.kernel}" for boot in boots))
         return 0
-    signal.signal(signal.SIGTERM, interrupt)
-    signal.signal(signal.SIGINT, interrupt)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, signal.default_int_handler)
     runner = Runner()
     try:
         return 0 if runner.all(boots) else 1

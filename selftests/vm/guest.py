@@ -1,99 +1,89 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Runs one guest by virtme-ng until it ends, is interrupted or takes too long.
+"""Runs one guest by virtme-ng: its script, its command line, its end, and what its jobs printed.
 
-virtme-ng opens its standard output and error by name in /proc: for a regular
-file that is a second file offset and a truncation, so it gets a pipe. It needs
-no terminal then and no standard input.
+The script writes to a virtio-serial port of its own, found by its name in sysfs (there may be no
+udev to make links), so that job output and kernel messages never share a line. Marks go both there
+and to the kernel log. virtme-ng opens its standard output and error by name in /proc: for a regular
+file that is a second file offset and a truncation, so it gets a pipe.
 """
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import signal
 import subprocess
 import sys
 import tempfile
-import threading
-import time
-from dataclasses import dataclass, field
+from argparse import Namespace
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
-
-from selftests.vm.jobs import PORT
 
 KVM_SECONDS = 15.0
-APPEND = ("panic_on_warn=1", "oops=panic", "ignore_loglevel",
-          "printk.devkmsg=on")
+APPEND = ("panic_on_warn=1", "oops=panic", "ignore_loglevel", "printk.devkmsg=on")
+MARK = "vm-boot:"
+PORT = "vm.jobs"
+SCRIPT = """#!/bin/sh
+# Runs the jobs of one boot and marks begin and end of each.
+{exports}
+for port in /sys/class/virtio-ports/*; do
+	[ "$(cat "$port/name")" != {port} ] || exec > "/dev/${{port##*/}}" 2>&1
+done
+mountpoint -q /sys/kernel/debug || mount -t debugfs debugfs /sys/kernel/debug
+mark() {{
+	printf '\\n{mark} %s\\n' "$1"
+	echo "<5>{mark} $1" > /dev/kmsg
+}}
+# A pipe, for run_kselftest.sh opens /dev/stdout, which a port refuses.
+exec 4>&1
+run() {{
+	mark "begin $1"
+	rc=$({{ {{ sh -c "$2" < /dev/null 2>&1 3>&- 4>&-; echo $? >&3; }} | cat >&4; }} 3>&1)
+	mark "end $1 rc=$rc"
+}}
+{runs}
+mark "done taint=$(cat /proc/sys/kernel/tainted)"
+"""
 
 
-class GuestError(RuntimeError):
-    """virtme-ng cannot be found."""
+def guest_script(commands: Iterable[str], nonce: str, environment: Iterable[str] = ()) -> str:
+    """Return the guest's script: it runs commands in turn, each with an empty standard input.
 
-
-@dataclass
-class Guest:
-    """How a guest is run. memory: as for QEMU; writable: directories that get
-    an overlay in the guest; append, qemu_opts: words for either; tcg_thread: single or multi.
+    Args: the commands; what marks have that no test prints; NAME=VALUE words for all commands.
     """
-
-    kernel: Path
-    name: str
-    script: Path
-    jobs_log: Path
-    cpus: int = 2
-    memory: str = "1G"
-    kvm: bool = False
-    tcg_thread: str = "single"
-    append: list[str] = field(default_factory=list)
-    qemu_opts: list[str] = field(default_factory=list)
-    writable: list[Path] = field(default_factory=list)
-
-    def command(self) -> list[str]:
-        """Return virtme-ng's command line; raises GuestError."""
-        vng = Path(sys.executable).parent / "vng"
-        if not vng.exists():
-            raise GuestError(f"no vng beside {sys.executable}: "
-                             "install virtme-ng there")
-        # virtme-ng hands these on through a shell without quotes.
-        port = shlex.quote("file,id=vmjobs,path="
-                           + str(self.jobs_log).replace(",", ",,"))
-        qemu = ["-device virtio-serial-pci,id=vmbus", f"-chardev {port}",
-                "-device virtserialport,bus=vmbus.0,chardev=vmjobs,"
-                f"name={PORT}", *self.qemu_opts]
-        command = [str(vng), "--run", shlex.quote(str(self.kernel)),
-                   "--name", self.name, "--force-9p", "--skip-modules",
-                   "--verbose", "--cpus", str(self.cpus),
-                   "--memory", self.memory]
-        if not self.kvm:
-            command.append("--disable-kvm")
-            # thread=multi of QEMU 7.2 breaks live text poking, and a remap of
-            # PCI memory on one CPU can send another's MMIO to a wrong device:
-            # "msix_table_mmio_write: Assertion", once in some twenty boots.
-            qemu.insert(0, f"-accel tcg,thread={self.tcg_thread}")
-        for directory in self.writable:
-            command += ["--overlay-rwdir", shlex.quote(str(directory))]
-        command += [f"--append={word}" for word in (*APPEND, *self.append)]
-        command += [f"--qemu-opts={words}" for words in qemu]
-        return [*command, "--exec", f"sh {shlex.quote(str(self.script))}"]
+    return SCRIPT.format(
+        port=PORT, mark=f"{MARK} {nonce}",
+        exports="\n".join(f"export {shlex.quote(word)}" for word in environment),
+        runs="\n".join(f"run {number} {shlex.quote(command)}"
+                       for number, command in enumerate(commands)))
 
 
-@dataclass
-class Outcome:
-    """How a guest ended. seconds: wall time; end: ended, limit, interrupted, or silent: no kernel spoke."""
-
-    seconds: float
-    end: str
-
-
-def _copy(source: IO[bytes], target: IO[bytes]) -> None:
-    """Copy what comes, as it comes, until the last writer is gone."""
-    while data := os.read(source.fileno(), 1 << 16):
-        target.write(data)
-        target.flush()
+def command_line(args: Namespace, script: Path, jobs_log: Path, kvm: bool) -> list[str]:
+    """Return virtme-ng's command line for the arguments of boot.py; raises FileNotFoundError."""
+    vng = Path(sys.executable).parent / "vng"
+    if not vng.exists():
+        raise FileNotFoundError(f"no vng in the directory of {sys.executable}: make tools")
+    command = [str(vng), "--run", shlex.quote(str(args.kernel)), "--name", args.name, "--force-9p",
+               "--skip-modules", "--verbose", "--cpus", str(args.cpus), "--memory", args.memory]
+    # virtme-ng passes these on through a shell without quotes
+    port = shlex.quote("file,id=vmjobs,path=" + str(jobs_log).replace(",", ",,"))
+    qemu = ["-device virtio-serial-pci,id=vmbus", f"-chardev {port}",
+            f"-device virtserialport,bus=vmbus.0,chardev=vmjobs,name={PORT}"]
+    if not kvm:
+        command.append("--disable-kvm")
+        # thread=multi of QEMU 7.2 breaks live text poking, and a remap of PCI memory on one CPU can
+        # send another's MMIO to a wrong device: "msix_table_mmio_write: Assertion", once in some
+        # twenty boots.
+        qemu.insert(0, "-accel tcg,thread=single")
+    if args.kselftest_dir:
+        command += ["--overlay-rwdir", shlex.quote(str(args.kselftest_dir))]
+    return [*command, *(f"--append={word}" for word in (*APPEND, *args.append)),
+            *(f"--qemu-opts={words}" for words in qemu), "--exec", f"sh {shlex.quote(str(script))}"]
 
 
 def _wait(process: subprocess.Popen, console: Path, limit: float, first: float) -> str:
-    """Wait for the end of a guest; returns how it ended. first: seconds until the kernel speaks, 0 for no such limit."""
+    """Wait for the end of a guest and return it. first: seconds until it must print, or 0."""
     try:
         if first:
             try:
@@ -109,47 +99,76 @@ def _wait(process: subprocess.Popen, console: Path, limit: float, first: float) 
     return "ended"
 
 
-def run(guest: Guest, console: Path, limit: float) -> Outcome:
-    """Run a guest and return how it ended.
+def run(command: list[str], console: Path, limit: float, kvm: bool) -> str:
+    """Run a guest; returns how it ended: ended, limit, interrupted, or silent (no kernel spoke).
 
-    console: file for the kernel's console; limit: seconds. On the limit and on
-    SIGINT or SIGTERM the whole process group is killed, and by a guard when this
-    process is killed; the logs stay. With KVM,
-    which may be there and hang, so is a guest that says nothing for KVM_SECONDS.
+    console: file for the kernel's console; limit: seconds. On the limit and on SIGINT or SIGTERM
+    the whole process group is killed, and also when this process is killed; the logs stay. With
+    KVM, which may be there and hang, so is a guest that says nothing for KVM_SECONDS.
     """
-    command = guest.command()
-    start = time.monotonic()
-    end = "ended"
     handlers = {number: signal.signal(number, signal.default_int_handler)
                 for number in (signal.SIGINT, signal.SIGTERM)}
-    with (tempfile.TemporaryDirectory(
-            prefix="vm-boot-", ignore_cleanup_errors=True) as temporary,
+    with (tempfile.TemporaryDirectory(prefix="vm-boot-", ignore_cleanup_errors=True) as temporary,
           console.open("wb") as log):
         # A user's virtme-ng configuration must not change a test.
-        environment = dict(
-            os.environ, HOME=temporary, TMPDIR=temporary,
-            PATH=f"{Path(command[0]).parent}:{os.environ.get('PATH', '')}"
-                 ":/usr/local/sbin:/usr/sbin:/sbin:/usr/bin:/bin")
+        environment = os.environ | {
+            "HOME": temporary, "TMPDIR": temporary,
+            "PATH": f"{Path(command[0]).parent}:{os.environ.get('PATH', '')}"
+                    ":/usr/local/sbin:/usr/sbin:/sbin:/usr/bin:/bin"}
         process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, env=environment, start_new_session=True)
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            env=environment, start_new_session=True)
         # It outlives a SIGKILL of this process, whose end closes the pipe
-        guard = subprocess.Popen(["sh", "-c", f"read -r _; kill -s KILL -- -{process.pid}"], stdin=subprocess.PIPE,
-                                 stderr=subprocess.DEVNULL, start_new_session=True)
-        assert process.stdout
-        pump = threading.Thread(target=_copy, args=(process.stdout, log),
-                                daemon=True)
+        guard = subprocess.Popen(
+            ["sh", "-c", f"read -r _; kill -s KILL -- -{process.pid}"], stdin=subprocess.PIPE,
+            stderr=subprocess.DEVNULL, start_new_session=True)
+        pump = subprocess.Popen(["cat"], stdin=process.stdout, stdout=log, start_new_session=True)
         try:
-            pump.start()
-            end = _wait(process, console, limit, KVM_SECONDS if guest.kvm else 0)
+            end = _wait(process, console, limit, KVM_SECONDS if kvm else 0)
         finally:
-            try:
-                os.killpg(process.pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
-            process.wait()
             guard.communicate()
-            pump.join(5)
+            process.wait()
+            try:
+                pump.wait(5)
+            except subprocess.TimeoutExpired:
+                pump.kill()
             for number, handler in handlers.items():
                 signal.signal(number, handler)
-    return Outcome(time.monotonic() - start, end)
+    return end
+
+
+@dataclass
+class Output:
+    """What one job printed. rc: its exit status, None if it did not end."""
+
+    lines: list[str]
+    rc: int | None = None
+
+
+def split_output(text: str, nonce: str) -> dict[int, Output]:
+    """Return the output of each job that began, by its number."""
+    outputs: dict[int, Output] = {}
+    current: Output | None = None
+    mark = re.compile(rf"{MARK} {nonce} (begin|end) (\d+)(?: rc=(\d+))?$")
+    for line in text.replace("\r", "").split("\n"):
+        match = mark.match(line)
+        if match and match[1] == "begin":
+            current = outputs[int(match[2])] = Output([])
+        elif match and current:
+            current.rc = int(match[3])
+            current = None
+        elif current:
+            current.lines.append(line)
+    return outputs
+
+
+def before_jobs(log: list[str], nonce: str) -> list[str]:
+    """Return the kernel log up to the first job: where KUnit ran."""
+    first = (number for number, line in enumerate(log) if f"{MARK} {nonce} " in line)
+    return log[:next(first, None)]
+
+
+def end_taint(log: list[str], nonce: str) -> int | None:
+    """Return the taint value of the end mark, None when there is no mark."""
+    found = re.findall(rf"{MARK} {nonce} done taint=(\d+)$", "\n".join(log), re.M)
+    return int(found[-1]) if found else None

@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
 """Un-nests KTAP to single subtests, by the kernel tree's own kunit_parser.
 
-kunit_parser (tools/testing/kunit of the tree under test) reads the lines; here
-only ids are made and its verdict on plans is made strict: it takes a missing
-plan at the top for complete and ignores results beyond a plan.
+KUnit's lines are read by kunit_parser (tools/testing/kunit of the tree under test) as they are; its
+verdict on plans is made strict here: it takes a missing plan at the top for complete and ignores
+results beyond a plan.
+
+run_kselftest.sh prints each program's output with "# " before every line and then the program's own
+result. kunit_parser takes the former for diagnostics, stops at a plan that comes last, and knows
+neither a program that runs several others (several plans) nor a directive before the name. Hence
+each program becomes one "# Subtest:" with one plan and running numbers.
 """
 from __future__ import annotations
 
@@ -17,9 +22,16 @@ from types import ModuleType
 from typing import Any
 
 from selftests.results_file import Result
-from selftests.vm import kselftest
 
 REASON_MAX = 300
+PROGRAM = re.compile(r"^# (selftests: \S+: .+)$")
+OUTER = re.compile(r"((?:not )?ok \d+ (?:- )?selftests: \S+: .*)$")
+VERSION = re.compile(r"TAP version \d+\s*$")
+PLAN = re.compile(r"^1\.\.(\d+)(?:\s*# SKIP ?(.*))?")
+RESULT = re.compile(r"^(\s*(?:not )?ok) (\d+) ?(?:- )?(.*)$")
+DIRECTIVE = re.compile(
+    r"^(.*?)\s*# (SKIP|XFAIL|XPASS|TODO|TIMEOUT|exit=|FAIL|error)\b ?(.*)$")
+NO_REASON = re.compile(r"$|Totals:|timeout set to|overriding timeout")
 
 
 @dataclass
@@ -37,7 +49,7 @@ def load_parser(tree: Path) -> ModuleType:
         raise FileNotFoundError(f"{tree}: no tools/testing/kunit")
     if str(path) not in sys.path:
         sys.path.insert(0, str(path))
-    # The tree is not ours to write to.
+    # No bytecode is written to the tree
     before, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     try:
         return importlib.import_module("kunit_parser")
@@ -54,43 +66,138 @@ def slug(name: str) -> str:
 
 def unique(results: Iterable[Result]) -> list[Result]:
     """Number ids that occur again _2, _3, ... in the order they came."""
-    seen: set[str] = set()
-    out = []
+    found: dict[str, Result] = {}
     for result in results:
         base, number = result.id, 1
-        while result.id in seen:
+        while result.id in found:
             number += 1
             result.id = f"{base}_{number}"
-        seen.add(result.id)
-        out.append(result)
-    return out
+        found[result.id] = result
+    return list(found.values())
+
+
+def fix_result(line: str, number: int | None = None) -> str:
+    """Return a result line as kunit_parser wants it; other lines unchanged.
+
+    The name comes before the directive and holds no '#'; its number is replaced if one is given.
+    """
+    match = RESULT.match(line)
+    if not match:
+        return line
+    status, old, name = match.groups()
+    tail = ""
+    if directive := DIRECTIVE.match(name):
+        name, word, rest = directive.groups()
+        tail = f" # {word}{'' if word.endswith('=') else ' '}{rest}".rstrip()
+        name = name or rest  # ksft_test_result_skip(): "ok 1 # SKIP name"
+    return f"{status} {old if number is None else number} {name.replace('#', '_').strip()}{tail}"
+
+
+def _program(name: str, output: list[str], result: str | None, errors: list[str]) -> list[str]:
+    """Return the KTAP of one program; broken plans go to errors.
+
+    name: as in its result line; output: its lines without prefix; result: its own result line.
+    """
+    body: list[str] = []
+    plans: list[int] = []
+    results, skip, blocks = 0, "", 0
+    for line in output:
+        if re.match(r"K?TAP version \d+$", line):
+            blocks += 1
+        elif plan := PLAN.match(line):
+            plans.append(int(plan[1]))
+            skip = plan[2] or skip
+        elif re.match(r"(not )?ok \d+\b", line):
+            results += 1
+            body.append("  " + fix_result(line, results))
+        else:
+            body.append("  # " + line.strip().removeprefix("# "))
+    planned = sum(plans)
+    if results and len(plans) < max(blocks, 1):
+        errors.append(f"{name}: no plan")
+    elif results > planned:
+        errors.append(f"{name}: {results} results for a plan of {planned}")
+    else:
+        results = planned
+    if results:
+        body = ["  KTAP version 1", f"  # Subtest: {name}", f"  1..{results}", *body]
+    if result is None:
+        return body
+    result = fix_result(result)
+    # Exit status 2 is XFAIL for the runner and a syntax error for a shell.
+    if result.endswith("# XFAIL") and not any("# XFAIL" in row for row in body):
+        result = "not " + result.replace("# XFAIL", "# exit=2 (XFAIL), but no subtest is XFAIL")
+    if skip and result.endswith("# SKIP"):
+        result += " " + skip
+    directive = DIRECTIVE.match(result)
+    if directive and directive[2] not in ("SKIP", "XFAIL"):
+        body.append(f"# {directive[2]} {directive[3]}".replace("= ", "=").strip())
+    return [*body, result]
+
+
+def normalise(lines: Iterable[str]) -> tuple[list[str], list[str]]:
+    """Return (KTAP lines, errors) of the output of a job.
+
+    Output without kselftest programs comes back as it is but for fix_result(). errors are sentences
+    about plans that are missing or too small.
+    """
+    out: list[str] = []
+    errors: list[str] = []
+    name: str | None = None
+    output: list[str] = []
+    for line in lines:
+        if start := PROGRAM.match(line):
+            if name is not None:
+                out += _program(name, output, None, errors)
+            name, output = start[1], []
+        elif name is None:
+            out.append(fix_result(line))
+        elif end := OUTER.search(line):
+            # A last line of output without a newline is before it
+            if end.start():
+                output.append(line[:end.start()].removeprefix("# "))
+            out += _program(name, output, end[1], errors)
+            name = None
+        else:
+            output.append(line.removeprefix("# ").rstrip())
+    if name is not None:
+        out += _program(name, output, None, errors)
+    return out, errors
+
+
+def together(lines: Iterable[str]) -> list[str]:
+    """Return the lines of a log with each version line right before the header that belongs to it.
+
+    Another CPU's message may come between them, and kunit_parser finds no header then.
+    """
+    out: list[str] = []
+    version: list[str] = []
+    for line in lines:
+        if re.search(r"# Subtest: |\b1\.\.\d+|TAP version", line):
+            out += version
+            version = []
+        (version if VERSION.search(line) else out).append(line)
+    return out + version
 
 
 def _diagnostics(log: list[str]) -> str:
     """Return the last diagnostics of a test as one line."""
     lines = [re.sub(r"\s+", " ", line.strip().lstrip("# ")) for line in log]
-    lines = [line for line in lines
-             if line and not re.match(r"(Totals:|timeout set to|overriding timeout)", line)]
-    return "; ".join(lines[-5:])[-REASON_MAX:]
+    return "; ".join([line for line in lines if not NO_REASON.match(line)][-5:])[-REASON_MAX:]
 
 
 class _Walk:
     """Goes through the tests that kunit_parser made of one job's output."""
 
-    def __init__(self, parser: ModuleType, part: str, boot_log: bool) -> None:
-        self.status = parser.TestStatus
-        self.part = part
-        self.boot_log = boot_log
-        self.report = Report()
+    def __init__(self, report: Report, status: Any, part: str, boot_log: bool) -> None:
+        self.report, self.status, self.part, self.boot_log = report, status, part, boot_log
 
     def add(self, path: list[str], status: str, reason: str = "") -> None:
         name = ".".join(filter(None, map(slug, path))) or "unnamed"
-        self.report.results.append(
-            Result(f"{self.part}/{name}", status, reason))
+        self.report.results.append(Result(f"{self.part}/{name}", status, reason))
 
-    def plan_error(self, test: Any, level: int) -> str:
-        """Return what is wrong with the plan of a test, "" if nothing."""
-        got = sum(1 for sub in test.subtests if not self.placeholder(sub))
+    def plan_error(self, test: Any, got: int, level: int) -> str:
+        """Return what is wrong with the plan of a test with so many results, "" if nothing."""
         if test.expected_count is None:
             # KUnit itself prints no plan for parameters from a generator.
             if self.boot_log and level >= 2 and got:
@@ -102,91 +209,51 @@ class _Walk:
             return f"{got} of {test.expected_count} planned results"
         return ""
 
-    def placeholder(self, test: Any) -> bool:
-        """Tell whether kunit_parser put a test in for one that is missing."""
-        return (test.name == "" and not test.subtests
-                and test.status == self.status.TEST_CRASHED)
-
-    def walk(self, test: Any, path: list[str], level: int) -> None:
+    def tests(self, test: Any, path: list[str]) -> None:
         """Add the results below a test that has subtests."""
-        error = self.plan_error(test, level)
+        # kunit_parser puts a test without a name in for one that is missing
+        real = [sub for sub in test.subtests if sub.name or sub.subtests
+                or sub.status != self.status.TEST_CRASHED]
         before = len(self.report.results)
-        for sub in test.subtests:
-            if self.placeholder(sub):
-                continue
-            if sub.subtests or sub.status == self.status.NO_TESTS:
-                self.walk(sub, [*path, sub.name], level + 1)
-            else:
-                self.leaf(sub, [*path, sub.name])
-        if error:
-            place = ".".join(map(slug, path))
-            self.report.errors.append(f"{place}: {error}" if place else error)
+        for sub in real:
+            is_leaf = not sub.subtests and sub.status != self.status.NO_TESTS
+            (self.leaf if is_leaf else self.tests)(sub, [*path, sub.name])
+        below = self.report.results[before:]
+        if error := self.plan_error(test, len(real), len(path)):
+            self.report.errors.append(": ".join(filter(None, (".".join(map(slug, path)), error))))
             if path:
-                self.add(path, "fail", "; ".join(
-                    filter(None, (error, _diagnostics(test.log)))))
-        elif path and test.status not in (self.status.SUCCESS,
-                                          self.status.SKIPPED):
-            below = self.report.results[before:]
-            if not any(result.status == "fail" for result in below):
-                crashed = test.status == self.status.TEST_CRASHED
-                self.add(path, "fail", "no result line" if crashed else
-                         _diagnostics(test.log) or "not ok")
+                self.add(path, "fail", "; ".join(filter(None, (error, _diagnostics(test.log)))))
+        elif path and not test.ok_status() and all(result.status != "fail" for result in below):
+            self.leaf(test, path)
 
     def leaf(self, test: Any, path: list[str]) -> None:
-        """Add the result of a test without subtests."""
+        """Add the result of a test by itself."""
         if test.status == self.status.SUCCESS:
             self.add(path, "pass")
         elif test.status == self.status.SKIPPED:
             reason = test.skip_reason.strip()
-            self.add(path, "skip", reason or _diagnostics(test.log)
-                     or "no reason given")
-        elif test.status == self.status.FAILURE:
-            self.add(path, "fail", _diagnostics(test.log) or "not ok")
-        else:
+            self.add(path, "skip", reason or _diagnostics(test.log) or "no reason given")
+        elif test.status == self.status.TEST_CRASHED:
             self.add(path, "fail", "no result line")
-
-
-def together(lines: Iterable[str]) -> list[str]:
-    """Return the lines of a log with each version line right before the header that belongs to it.
-
-    Another CPU's message may come between them, and kunit_parser takes no header there then.
-    """
-    out: list[str] = []
-    version: str | None = None
-    for line in lines:
-        if version is not None and re.search(r"# Subtest: |\b1\.\.\d+|TAP version", line):
-            out.append(version)
-            version = None
-        if re.search(r"TAP version \d+\s*$", line):
-            version = line
         else:
-            out.append(line)
-    return out if version is None else [*out, version]
+            self.add(path, "fail", _diagnostics(test.log) or "not ok")
 
 
-def parse(parser: ModuleType, lines: Iterable[str], part: str,
-          boot_log: bool = False) -> Report:
+def parse(parser: ModuleType, lines: Iterable[str], part: str, boot_log: bool = False) -> Report:
     """Return the report of one job.
 
-    parser: from load_parser(); lines: the job's output, or the kernel log up
-    to the first job when boot_log (KUnit at boot); part: what ids start with.
+    parser: from load_parser(); lines: the job's output, or the kernel log up to the first job when
+    boot_log (KUnit at boot); part: what ids start with.
     """
-    report = Report()
-    if boot_log:
-        text = together(lines)
-    else:
-        text, report.errors = kselftest.normalise(lines)
-    if not any(re.search(r"TAP version \d+\s*$", line) for line in text):
-        report.errors.append("no KTAP in the output: no test ran")
+    text, errors = (together(lines), []) if boot_log else normalise(lines)
+    report = Report(errors=errors)
+    if not any(VERSION.search(line) for line in text):
+        errors.append("no KTAP in the output: no test ran")
         return report
     main = parser.parse_run_tests(text, parser.Printer(print=False))
-    walk = _Walk(parser, part, boot_log)
-    walk.walk(main, [], 0)
-    report.results = walk.report.results
-    report.errors += walk.report.errors
+    _Walk(report, parser.TestStatus, part, boot_log).tests(main, [])
     if not boot_log and main.expected_count is not None:
         top = sum(1 for line in text if re.match(r"(not )?ok \d+", line))
         if top > main.expected_count:
-            report.errors.append(
-                f"{top} results for a plan of {main.expected_count}")
+            errors.append(f"{top} results for a plan of {main.expected_count}")
     return report

@@ -1,14 +1,33 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Reads the lists of allowed splats, skips and ids; an exception without a reason is an error."""
+"""The lists of allowed splats, skips and ids, and what in a kernel log is a splat or bad taint."""
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 # What an id may begin with: its part, and a beginning of the test's name
 PREFIX = re.compile(r"[\w.-]+/[\w.,:=+@-]*")
+SPLATS = re.compile(
+    r"\bWARNING: |\bBUG: |kernel BUG at |\bOops\b|general protection fault|double fault|"
+    r"stack segment fault|\b(KASAN|KMSAN|KCSAN|KFENCE|UBSAN): |"
+    r"possible (recursive|circular) locking|possible .*deadlock|\bINFO: possible|"
+    r"INFO: trying to register non-static key|DEBUG_LOCKS_WARN_ON|"
+    r"suspicious RCU usage|Voluntary context switch within RCU|"
+    r"(rcu|RCU).* (self-)?detected( expedited)? stalls?|rcu_\w+ kthread starved|"
+    r"soft lockup|hard LOCKUP|INFO: task .* blocked|[Uu]nable to handle|Kernel panic|"
+    r"usercopy: Kernel memory (exposure|overwrite) attempt|detected buffer overflow|"
+    r"stack-protector: Kernel stack is corrupted|kernel tried to execute|CFI failure|"
+    r"Missing ENDBR|Bad page (state|map)|kmemleak: .*suspected memory leak|"
+    r"irq \d+: nobody cared")
+TAINTS = (
+    "PROPRIETARY_MODULE FORCED_MODULE CPU_OUT_OF_SPEC FORCED_RMMOD MACHINE_CHECK BAD_PAGE USER DIE "
+    "OVERRIDDEN_ACPI_TABLE WARN CRAP FIRMWARE_WORKAROUND OOT_MODULE UNSIGNED_MODULE SOFTLOCKUP "
+    "LIVEPATCH AUX RANDSTRUCT TEST FWCTL").split()
+TIMESTAMP = re.compile(r"^(<\d+>)?\[ *\d+\.\d+\](\[ *[TC]\d+\])? ?")
+REPLAY = "** replaying previous printk message **"
 
 
 class ListError(ValueError):
@@ -17,99 +36,90 @@ class ListError(ValueError):
 
 @dataclass
 class Allow:
-    """What may stand in a log: splat patterns and taint bits, with reasons."""
+    """What may be in a log: patterns of splats, and taint bits."""
 
-    splats: list[tuple[re.Pattern[str], str]] = field(default_factory=list)
-    taints: dict[int, str] = field(default_factory=dict)
-
-    def splat(self, line: str) -> bool:
-        """Return whether a log line is an allowed splat."""
-        return any(pattern.search(line) for pattern, _ in self.splats)
+    splats: list[re.Pattern[str]] = field(default_factory=list)
+    taints: set[int] = field(default_factory=set)
 
 
-@dataclass
-class Skip:
-    """Patterns of test ids (part/test_name) with the reason to skip them."""
-
-    entries: list[tuple[str, str]] = field(default_factory=list)
-
-    def reason(self, test_id: str) -> str | None:
-        """Return why a test is skipped, None if it is not."""
-        for pattern, reason in self.entries:
-            if fnmatchcase(test_id, pattern):
-                return reason
-        return None
-
-
-@dataclass
-class Ids:
-    """Beginnings of test ids with what they become."""
-
-    entries: list[tuple[str, str]] = field(default_factory=list)
-
-    def rename(self, test_id: str) -> str:
-        """Return the id that counts for the one a test came with."""
-        for prefix, new in self.entries:
-            if test_id.startswith(prefix):
-                return new + test_id.removeprefix(prefix)
-        return test_id
-
-
-def _rows(path: Path, fields: int) -> list[tuple[str, list[str]]]:
-    """Return (place, fields) of each entry of a list.
-
-    The pattern may hold '|': the first and the last field end at the outermost
-    ones. Raises ListError when a field is missing or empty.
-    """
-    rows = []
+def _rows(path: Path, form: str, separator: str | None = " | ") -> Iterator[tuple[str, list[str]]]:
+    """Yield (file:line, fields) of each entry of a list; raises ListError for another form."""
     for number, line in enumerate(path.read_text().splitlines(), 1):
-        if not line.strip() or line.lstrip().startswith("#"):
-            continue
-        place = f"{path.name}:{number}"
-        head, bar, reason = line.rpartition(" | ")
-        row = [*(part.strip() for part in head.split(" | ", fields - 2)),
-               reason.strip()]
-        if not bar or len(row) != fields or not all(row):
-            raise ListError(f"{place}: {fields} fields with a reason as the "
-                            f"last one expected: {line.strip()}")
-        rows.append((place, row))
-    return rows
+        if line.strip() and not line.lstrip().startswith("#"):
+            row = [text.strip() for text in line.split(separator)]
+            if len(row) != len(form.split(separator)) or not all(row):
+                raise ListError(f"{path.name}:{number}: {form} expected: {line.strip()}")
+            yield f"{path.name}:{number}", row
 
 
 def read_allow(*paths: Path) -> Allow:
     """Return the allow-list in files; raises ListError, OSError."""
     allow = Allow()
-    rows = [row for path in paths for row in _rows(path, 3)]
-    for place, (kind, pattern, reason) in rows:
-        if kind not in ("splat", "taint"):
-            raise ListError(f"{place}: unknown kind {kind}")
-        try:
-            if kind == "splat":
-                allow.splats.append((re.compile(pattern), reason))
-            else:
-                allow.taints[int(pattern)] = reason
-        except (re.error, ValueError) as error:
-            raise ListError(f"{place}: {error}") from error
+    for path in paths:
+        for place, (kind, pattern, _) in _rows(path, "KIND | PATTERN | REASON"):
+            try:
+                if kind == "splat":
+                    allow.splats.append(re.compile(pattern))
+                elif kind == "taint":
+                    allow.taints.add(int(pattern))
+                else:
+                    raise ValueError(f"unknown kind {kind}")
+            except (re.error, ValueError) as error:
+                raise ListError(f"{place}: {error}") from error
     return allow
 
 
-def read_skip(path: Path) -> Skip:
-    """Return the skip-list in a file; raises ListError, OSError."""
-    return Skip([(pattern, reason) for _, (pattern, reason) in _rows(path, 2)])
+def read_skip(path: Path) -> dict[str, str]:
+    """Return the reasons of a skip-list by pattern of ids; raises ListError, OSError."""
+    return dict(row for _, row in _rows(path, "PATTERN | REASON"))
 
 
-def read_ids(*paths: Path) -> Ids:
-    """Return the lists of ids in files; raises ListError, OSError."""
-    ids = Ids()
+def skip_reason(skips: dict[str, str], test_id: str) -> str | None:
+    """Return why a test is skipped, None if it is not."""
+    return next((why for pattern, why in skips.items() if fnmatchcase(test_id, pattern)), None)
+
+
+def read_ids(*paths: Path) -> dict[str, str]:
+    """Return what beginnings of ids become, by the beginning; raises ListError, OSError."""
+    ids: dict[str, str] = {}
     for path in paths:
-        for number, line in enumerate(path.read_text().splitlines(), 1):
-            words = line.split()
-            if not words or line.startswith("#"):
-                continue
-            place = f"{path.name}:{number}"
-            if len(words) != 2 or not all(map(PREFIX.fullmatch, words)):
-                raise ListError(f"{place}: two beginnings of ids (part/test_name) expected: {line.strip()}")
-            if ids.rename(words[0]) != words[0]:
-                raise ListError(f"{place}: {words[0]}: an earlier line renames it")
-            ids.entries.append((words[0], words[1]))
+        for place, (old, new) in _rows(path, "OLD/BEGINNING NEW/BEGINNING", None):
+            if not PREFIX.fullmatch(old) or not PREFIX.fullmatch(new):
+                raise ListError(f"{place}: two beginnings of ids (part/test_name) expected")
+            if rename(ids, old) != old:
+                raise ListError(f"{place}: {old}: an earlier line renames it")
+            ids[old] = new
     return ids
+
+
+def rename(ids: dict[str, str], test_id: str) -> str:
+    """Return the id that counts for the one a test came with: by the first line that fits."""
+    old = next((old for old in ids if test_id.startswith(old)), "")
+    return ids.get(old, "") + test_id.removeprefix(old)
+
+
+def whole_lines(log: Iterable[str]) -> list[str]:
+    """Return a log without the parts of messages that were printed again, whole, after REPLAY."""
+    out: list[str] = []
+    partial = None
+    for line in log:
+        if line == REPLAY and out:
+            partial = out.pop()
+            continue
+        if partial is not None and not line.startswith(partial):
+            out.append(partial)
+        out.append(line)
+        partial = None
+    return out if partial is None else [*out, partial]
+
+
+def find_splats(log: Iterable[str], allow: Allow) -> list[str]:
+    """Return the lines of a log that are splats and not allowed, without time stamps."""
+    return [TIMESTAMP.sub("", line).strip() for line in log if SPLATS.search(line)
+            and not any(pattern.search(line) for pattern in allow.splats)]
+
+
+def bad_taint(value: int, allow: Allow) -> list[str]:
+    """Return the names of the bits of /proc/sys/kernel/tainted that are not allowed."""
+    return [TAINTS[bit] if bit < len(TAINTS) else f"bit {bit}"
+            for bit in range(value.bit_length()) if value >> bit & 1 and bit not in allow.taints]

@@ -17,32 +17,32 @@ from selftests import groups, proofs, results_file
 from selftests.results_file import Result
 from selftests.vm import boots as module
 from selftests.vm.boots import Boot, Runner, chosen, read_tables
-from selftests.vm.jobs import parse_job
+from selftests.vm.boot import allow_file, parse_job
 
 IMAGE = "arch/x86/boot/bzImage"
 
 
 class Small:
-    """A repository with nothing but what a boot needs: the tables, two kernels, a program in place of boot.py."""
+    """A repository with only what a boot needs: tables, two kernels, a program for boot.py."""
 
     def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.root = root
-        self.out = root / "build/out/vm"
+        self.root, self.monkeypatch = root, monkeypatch
+        self.out, self.log = root / "build/out/vm", root / "log"
         for kernel in ("vm", "debug"):
             self.write(f"build/out/{kernel}/{IMAGE}", "image")
             self.write(f"build/out/{kernel}/.series", "hash")
         self.write("configs/kernels", "vm | vm all-on\ndebug | vm debug\n")
         self.write("selftests/one/kselftests", "# targets\nx86/a A=1\n")
         self.write("selftests/two/kselftests", "b\n")
-        for name, value in {"CF_OUT": self.out, "CF_RESULTS": root / "results", "CF_TREE": root / "tree",
-                            "CF_CACHE": root / "cache", "CF_JOBS": "1"}.items():
+        for name, value in {"CF_OUT": self.out, "CF_RESULTS": root / "results",
+                            "CF_TREE": root / "tree", "CF_CACHE": root / "cache",
+                            "CF_JOBS": "1"}.items():
             monkeypatch.setenv(name, str(value))
         for name in ("GROUP", "FRESH", "KVM"):
             monkeypatch.delenv(name, raising=False)
         monkeypatch.setattr(groups, "ROOT", root)
         monkeypatch.setattr(module, "ROOT", root)
         monkeypatch.setattr(module, "TABLE", root / "configs/boots")
-        self.monkeypatch = monkeypatch
 
     def write(self, name: str, text: str) -> None:
         """Write a file with its directories."""
@@ -58,19 +58,21 @@ class Small:
         return read_tables(["one", "two"])
 
     def runner(self, program: str) -> Runner:
-        """Return a runner whose boots are this shell program; $1 is the boot's name, $2 its result file."""
-        runner = Runner()
+        """Return a runner whose boots are a shell program: $1 the name, $2 the result file."""
         self.monkeypatch.setattr(Runner, "command", lambda self, boot: [
-            "sh", "-c", program, "sh", boot.name, str(self.part(boot))])
-        return runner
+            "sh", "-c", f'mkdir -p "${{2%/*}}"; {program}', "sh", boot.name, str(self.part(boot))])
+        return Runner()
+
+    def judging(self, status: str) -> Runner:
+        """Return a runner whose boots have one result, and add a line to the log."""
+        return self.runner(
+            f"""[ {status} != fail ]; code=$?; echo ran >> {self.log}; """
+            f"""echo '[{{"id": "vm/boot_a", "status": "{status}", "reason": "r", "seconds": 1}}]'"""
+            """ > "$2"; exit $code""")
 
     def rows(self, name: str) -> list[dict]:
         """Return the results of a boot."""
         return json.loads((self.root / f"results/parts/vm-{name}.json").read_text())
-
-
-PASS = """echo ran >> {log}; mkdir -p "${{2%/*}}"; echo '[{{"id": "vm/boot_a", "status": "{status}", "reason": "r",
-"seconds": 1}}]' > "$2"; [ {status} != fail ]"""
 
 
 @pytest.fixture
@@ -79,31 +81,35 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Small:
 
 
 def test_boots_lines(small: Small) -> None:
-    """Words become options of boot.py; a group adds a command line and words to a boot of configs/boots."""
-    found = small.boots("plain | vm |  | kunit", "a|debug|x=1 y|kunit limit=9", one="a | + | z | kselftest=x86/a\n",
-                        two="b | vm | | kunit kselftest=b cpus=4 allow=c env=N=V memory=2G timeout=5 alone\n")
+    """Words become options of boot.py; a group adds parameters and words to a boot."""
+    two = "b | vm | | kunit kselftest=b cpus=4 allow=c env=N=V memory=2G timeout=5 alone\n"
+    found = small.boots("plain | vm |  | kunit", "a|debug|x=1 y|kunit limit=9",
+                        one="a | + | z | kselftest=x86/a\n", two=two)
     assert found["plain"].options() == ["--job=kunit", "--time-limit=600"]
     assert found["a"].kernel == "debug" and found["a"].options() == [
-        "--append=x=1", "--append=y", "--append=z", "--job=kunit", "--time-limit=9", "--job=kselftest=x86/a:one",
-        "--env=A=1"]
+        "--append=x=1", "--append=y", "--append=z", "--job=kunit", "--time-limit=9",
+        "--job=kselftest=x86/a:one", "--env=A=1"]
     assert found["b"].alone and found["b"].options() == [
-        "--job=kunit", "--job=kselftest=b:two", "--cpus=4", "--allow=c", "--env=N=V", "--memory=2G",
-        "--kselftest-timeout=5", "--time-limit=600"]
+        "--job=kunit", "--job=kselftest=b:two", "--cpus=4", "--allow=c", "--env=N=V",
+        "--memory=2G", "--kselftest-timeout=5", "--time-limit=600"]
     command = Runner().command(found["b"])
     assert f"--kselftest-dir={small.out}/kselftest" in command
     assert f"--env=MODPROBE_OPTIONS=-d {small.out}/modules" in command
 
 
 def test_boots_of_an_occasion(small: Small) -> None:
-    """Each boot has its occasion; a group's run has its own boots, those that it adds to and the default one."""
-    found = small.boots("first | vm | | kunit when=make", "default | vm | | kunit", "a | vm | | kunit",
-                        "b | vm | | kunit", one="a | + | |\nc | vm | | kunit alone\n", two="d | vm | | kunit when=full\n")
+    """Each boot has its occasion; a group's run has its own boots, those it adds to, default."""
+    found = small.boots("first | vm | | kunit when=make", "default | vm | | kunit",
+                        "a | vm | | kunit", "b | vm | | kunit",
+                        one="a | + | |\nc | vm | | kunit alone\n",
+                        two="d | vm | | kunit when=full\n")
 
-    def names(*words: str, when: str = "test", only: tuple[str, ...] = ()) -> list[str]:
-        return [boot.name for boot in chosen(found, list(words), when, list(only))]
+    def names(*words: str, when: str = "test", only: tuple[str, ...] = ()) -> str:
+        return " ".join(boot.name for boot in chosen(found, list(words), when, list(only)))
 
-    assert names() == ["c", "default", "a", "b"] and names(only=("one",)) == ["c", "default", "a"]
-    assert names(when="make") == ["first"] and names(when="full") == ["d"] and names("d", "b") == ["d", "b"]
+    assert names() == "c default a b" and names(only=("one",)) == "c default a"
+    assert names(when="make") == "first" and names(when="full") == "d"
+    assert names("d", "b") == "d b"
     with pytest.raises(groups.GroupError, match="no boot 'e'"):
         names("e")
 
@@ -113,25 +119,27 @@ def test_boots_of_this_repository() -> None:
     everything = groups.chosen(groups.queue())
     found = read_tables(everything)
     assert {boot.when for boot in found.values()} == set(module.OCCASIONS)
-    targets = {word for boot in found.values() for word in boot.words if word.startswith("kselftest=")}
-    assert targets == {f"kselftest={target}" for target in groups.kselftests(everything)}
-    for boot in found.values():
-        for option in boot.options():
-            if option.startswith("--job="):
-                parse_job(option[6:])
-            if option.startswith("--allow="):
-                assert len(list((groups.ROOT / "selftests").glob(f"*/allow-{option[8:]}.txt"))) == 1, option
+    words = {word for boot in found.values() for word in boot.words}
+    assert {word for word in words if word.startswith("kselftest=")} == {
+        f"kselftest={target}" for target in groups.kselftests(everything)}
+    for option in (option for boot in found.values() for option in boot.options()):
+        if option.startswith("--job="):
+            parse_job(option[6:])
+        if option.startswith("--allow="):
+            assert allow_file(groups.ROOT / "selftests", option[8:]), option
 
 
 def test_boots_side_by_side(small: Small, monkeypatch: pytest.MonkeyPatch, capfd) -> None:
-    """Two at a time, those alone first; one failure fails all, and what a boot prints is in one piece."""
-    log = small.root / "log"
-    found = list(small.boots("a | vm | | kunit", "b | vm | | kunit", "alone | vm | | kunit alone").values())
-    meet = f"echo $1 >> {log}; for i in $(seq 100); do [ $(wc -l < {log}) -ge 3 ] && break; sleep 0.1; done"
-    program = (f"echo $1 begins; if [ $1 = alone ]; then echo alone >> {log}; else {meet}; fi; echo $1 ends; "
-               'mkdir -p "${2%/*}"; echo "[]" > "$2"; [ $1 != a ]')
+    """Two at a time, those alone first; one failure fails all, and each prints in one piece."""
+    log = small.log
+    found = small.boots("a | vm | | kunit", "b | vm | | kunit", "alone | vm | | kunit alone")
+    in_order = chosen(found, [], "test", [])
+    meet = (f"echo $1 >> {log}; for i in $(seq 100); do "
+            f"[ $(wc -l < {log}) -ge 3 ] && break; sleep 0.1; done")
+    program = (f"echo $1 begins; if [ $1 = alone ]; then echo alone >> {log}; else {meet}; fi; "
+               'echo $1 ends; echo "[]" > "$2"; [ $1 != a ]')
     monkeypatch.setenv("CF_JOBS", "2")
-    assert not small.runner(program).all(chosen(dict(zip("abc", found)), [], "test", []))
+    assert not small.runner(program).all(in_order)
     printed = capfd.readouterr().out.splitlines()
     assert printed[:2] == ["alone begins", "alone ends"] and log.read_text().split()[0] == "alone"
     rest = ["a begins", "a ends"], ["b begins", "b ends"]
@@ -140,15 +148,17 @@ def test_boots_side_by_side(small: Small, monkeypatch: pytest.MonkeyPatch, capfd
     monkeypatch.setenv("CF_JOBS", "1")
     monkeypatch.setenv("FRESH", "1")
     log.unlink()
-    program = f'echo $1 in >> {log}; sleep 0.2; echo $1 out >> {log}; mkdir -p "${{2%/*}}"; echo "[]" > "$2"'
-    assert small.runner(program).all(chosen(dict(zip("abc", found)), [], "test", []))
-    assert log.read_text().split("\n")[:-1] == [f"{name} {way}" for name in ("alone", "a", "b") for way in ("in", "out")]
+    program = f'echo $1 in >> {log}; sleep 0.2; echo $1 out >> {log}; echo "[]" > "$2"'
+    assert small.runner(program).all(in_order)
+    assert log.read_text().splitlines() == [
+        f"{name} {way}" for name in ("alone", "a", "b") for way in ("in", "out")]
 
 
 @pytest.mark.parametrize("line, error", [
-    ("a | kunit", "4 to 4 fields"), ("a | vm | | ", "no job"), ("a | nothing | | kunit", "no kernel 'nothing'"),
+    ("a | kunit", "4 to 4 fields"), ("a | vm | | ", "no job"),
+    ("a | nothing | | kunit", "no kernel 'nothing'"), ("a | + | | kunit", "no boot a"),
     ("a | vm | | kunits", "unknown word 'kunits'"), ("a | vm | | kunit when=never", "unknown word"),
-    ("a | vm | | kselftest=d", "no target 'd'"), ("good | vm | | kunit", "good"), ("a | + | | kunit", "no boot a"),
+    ("a | vm | | kselftest=d", "no target 'd'"), ("good | vm | | kunit", "good"),
     ("a/b | vm | | kunit", "not a name")])
 def test_boots_refuse_a_bad_line(small: Small, line: str, error: str) -> None:
     """Before the first boot."""
@@ -161,7 +171,8 @@ def test_boot_of_its_kernel(small: Small) -> None:
     found = small.boots("some | debug | | kunit", "other | vm | | kunit")
     debug = small.out.parent / "debug"
     command = Runner().command(found["some"])
-    assert f"--kernel={debug}" in command and f"--env=MODPROBE_OPTIONS=-d {debug}/modules" in command
+    assert f"--kernel={debug}" in command
+    assert f"--env=MODPROBE_OPTIONS=-d {debug}/modules" in command
     (small.out / ".series").unlink()
     assert not Runner()(found["other"])
     assert small.rows("other") == [{"id": "vm/boot_other", "status": "fail", "seconds": 0.0,
@@ -178,64 +189,63 @@ def test_boot_that_gives_no_results(small: Small) -> None:
 
 def test_first_boot_is_of_the_plain_kernel() -> None:
     """What make boots, as one of the boots of the tables."""
-    found = read_tables(groups.chosen(groups.queue()))
-    first = chosen(found, [], "make", [])
-    assert [(boot.kernel, boot.append, boot.options()) for boot in first] == [
-        ("vm", (), ["--job=kunit", "--time-limit=600"])]
+    (first,) = chosen(read_tables(groups.chosen(groups.queue())), [], "make", [])
+    assert (first.kernel, first.options()) == ("vm", ["--job=kunit", "--time-limit=600"])
 
 
 @pytest.mark.parametrize("status, runs", [("pass", 1), ("skip", 1), ("fail", 2)])
 def test_boot_verdicts_are_kept(small: Small, status: str, runs: int) -> None:
-    """A boot that passed is not run again, and its results say so, those that it skipped too; one that failed is."""
+    """A boot that passed is not run again, and its results say so; one that failed is."""
     boot = small.boots("a | vm | | kunit")["a"]
-    log = small.root / "log"
-    runner = small.runner(PASS.format(log=log, status=status))
+    runner = small.judging(status)
     assert [runner(boot), runner(boot)] == [status != "fail"] * 2
-    assert log.read_text().count("ran") == runs
+    assert small.log.read_text().count("ran") == runs
     assert small.rows("a")[0].get("cached", False) == (runs == 1)
 
 
-@pytest.mark.parametrize("change", ["image", "module", "config", "words", "program", "checker", "kvm", "qemu", "fresh"])
-def test_boot_verdicts_depend_on(small: Small, monkeypatch: pytest.MonkeyPatch, change: str) -> None:
+@pytest.mark.parametrize("change", [
+    f"build/out/vm/{IMAGE}", "build/out/vm/modules/lib/a.ko", "build/out/vm/.config", "words",
+    "build/out/vm/kselftest/b/b", "selftests/vm/new.py", "KVM", "qemu", "FRESH"])
+def test_boot_verdicts_depend_on(small: Small, monkeypatch: pytest.MonkeyPatch, change: str
+                                 ) -> None:
     """Each of these makes a kept verdict worthless."""
     line = "a | vm | | kunit kselftest=b"
-    log = small.root / "log"
-    runner = small.runner(PASS.format(log=log, status="pass"))
-    assert runner(small.boots(line)["a"]) and runner(small.boots(line)["a"]) and log.read_text().count("ran") == 1
-    files = {"image": f"build/out/vm/{IMAGE}", "module": "build/out/vm/modules/lib/a.ko", "config": "build/out/vm/.config",
-             "program": "build/out/vm/kselftest/b/b", "checker": "selftests/vm/new.py"}
-    if change in files:
-        small.write(files[change], "changed")
+    boot, runner = small.boots(line)["a"], small.judging("pass")
+    assert runner(boot) and runner(boot) and small.log.read_text().count("ran") == 1
+    if "/" in change:
+        small.write(change, "changed")
     elif change == "words":
         line += " cpus=3"
     elif change == "qemu":
         monkeypatch.setattr(proofs, "version", lambda *program: "another")
     else:
-        monkeypatch.setenv("KVM" if change == "kvm" else "FRESH", "1")
-    runner = small.runner(PASS.format(log=log, status="pass"))
-    assert runner(small.boots(line)["a"]) and log.read_text().count("ran") == 2
+        monkeypatch.setenv(change, "1")
+    assert small.judging("pass")(small.boots(line)["a"])
+    assert small.log.read_text().count("ran") == 2
 
 
 def test_boots_interrupted(tmp_path: Path) -> None:
     """SIGTERM ends what runs, each boot with a failure of its own, and starts no more."""
     program = (
         "import sys; from selftests.vm import boots; from selftests.vm.boots import Boot, Runner\n"
-        "Runner.command = lambda self, boot: ['sh', '-c', 'trap \"touch $0.ended; exit 130\" TERM; touch $0.began; "
-        "for i in $(seq 100); do sleep 0.1; done', f'{self.results}/{boot.name}']\n"
-        "boots.chosen = lambda *_: [Boot(name, 'vm', (), ('kunit',)) for name in 'ab']\nsys.exit(boots.main([]))\n")
+        "Runner.command = lambda self, boot: ['sh', '-c', 'trap \"touch $0.ended; exit 130\" TERM; "
+        "touch $0.began; for i in $(seq 100); do sleep 0.1; done', f'{self.results}/{boot.name}']\n"
+        "boots.chosen = lambda *_: [Boot(name, 'vm', (), ('kunit',)) for name in 'ab']\n"
+        "sys.exit(boots.main([]))\n")
     for name in (IMAGE, ".series"):
         (tmp_path / "out/vm" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "out/vm" / name).write_text("")
     process = subprocess.Popen(
         [sys.executable, "-c", program], cwd=groups.ROOT, stdout=subprocess.PIPE, text=True,
-        env={**os.environ, "CF_OUT": str(tmp_path / "out/vm"), "CF_RESULTS": str(tmp_path), "CF_CACHE": str(tmp_path / "c"),
-             "CF_JOBS": "1"})
+        env={**os.environ, "CF_OUT": f"{tmp_path}/out/vm", "CF_RESULTS": str(tmp_path),
+             "CF_CACHE": f"{tmp_path}/c", "CF_JOBS": "1"})
     end = time.monotonic() + 30
     while not (tmp_path / "a.began").exists() and time.monotonic() < end:
         time.sleep(0.05)
     process.send_signal(signal.SIGTERM)
     process.communicate(timeout=30)
-    assert process.returncode == 130 and (tmp_path / "a.ended").exists() and not (tmp_path / "b.began").exists()
+    assert process.returncode == 130
+    assert (tmp_path / "a.ended").exists() and not (tmp_path / "b.began").exists()
     assert json.loads((tmp_path / "parts/vm-a.json").read_text())[0]["status"] == "fail"
 
 
@@ -244,4 +254,5 @@ def test_merged_results() -> None:
     known: dict[str, Result] = {}
     for status, cached in (("skip", True), ("pass", True), ("pass", False)):
         results_file.merge(known, Result("a/b", status, "r", 1.0, cached))
-    assert (known["a/b"].status, known["a/b"].cached, known["a/b"].seconds) == ("pass", False, 3.0)
+    found = known["a/b"]
+    assert (found.status, found.cached, found.seconds) == ("pass", False, 3.0)

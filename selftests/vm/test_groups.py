@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Each group alone: `make GROUP=x && make test GROUP=x` in a clean clone builds, boots and passes.
 
-The clone is CF_BUILD/group-x, removed when it passed; downloads, ccache and verdicts are those of CF_CACHE.
+The clone is CF_BUILD/group-x, removed when it passed; downloads, ccache and verdicts are those of
+CF_CACHE.
 """
 
 import json
@@ -18,9 +19,10 @@ from selftests.queue.checks_repo import repo_files
 from selftests.vm import boots
 
 pytestmark = pytest.mark.full
-PASSED_ON = ("PATH", "HOME", "CC", "HOSTCC", "LLVM", "LINUX_TARBALL", "KERNEL_MIRROR", "LINUX_SHA256", "KVM", "FRESH",
-             "CCACHE_DIR", "CCACHE_MAXSIZE", "XDG_CACHE_HOME", "DEBIAN_FRONTEND", "PIP_INDEX_URL", "DEBIAN_MIRROR", "INSTALL", "JOBS",
-             "http_proxy", "https_proxy", "no_proxy")
+PASSED_ON = (
+    "PATH HOME CC HOSTCC LLVM LINUX_TARBALL KERNEL_MIRROR LINUX_SHA256 KVM FRESH CCACHE_DIR "
+    "CCACHE_MAXSIZE XDG_CACHE_HOME DEBIAN_FRONTEND PIP_INDEX_URL DEBIAN_MIRROR INSTALL JOBS "
+    "http_proxy https_proxy no_proxy").split()
 
 
 def clone(where: Path) -> None:
@@ -30,18 +32,9 @@ def clone(where: Path) -> None:
         target = where / path.relative_to(groups.ROOT)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(path, target, follow_symlinks=False)
-    for words in (["init", "-q"], ["add", "-A"], ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "all"]):
+    for words in (["init", "-q"], ["add", "-A"],
+                  ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "all"]):
         subprocess.run(["git", *words], cwd=where, check=True, stdin=subprocess.DEVNULL)
-
-
-def made(where: Path, group: str) -> None:
-    """Run the two commands for a group in a clone; a failure shows the last lines of it."""
-    env = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
-    env["CACHE"] = os.environ.get("CF_CACHE") or str(Path.home() / ".cache/cache-footprint")
-    for words in (["make", f"GROUP={group}"], ["make", "test", f"GROUP={group}"]):
-        done = subprocess.run(words, cwd=where, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, text=True, errors="replace")
-        assert done.returncode == 0, f"{' '.join(words)}: exit status {done.returncode}: {done.stdout[-3000:]}"
 
 
 def check_of(group: str) -> Callable[[], None]:
@@ -49,7 +42,13 @@ def check_of(group: str) -> Callable[[], None]:
     def test() -> None:
         where = Path(os.environ["CF_BUILD"]) / f"group-{group}"
         clone(where)
-        made(where, group)
+        env = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+        env["CACHE"] = os.environ.get("CF_CACHE") or str(Path.home() / ".cache/cache-footprint")
+        for words in ([], ["test"]):
+            done = subprocess.run(
+                ["make", *words, f"GROUP={group}"], cwd=where, env=env, stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+            assert done.returncode == 0, f"make {words}: {done.returncode}: {done.stdout[-3000:]}"
         tests = json.loads((where / "build/results" / group / "tests.json").read_text())["tests"]
         passed = {row["id"] for row in tests if row["status"] == "pass"}
         wanted = boots.chosen(boots.read_tables([group]), [], "test", [group])

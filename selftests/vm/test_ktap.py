@@ -5,10 +5,11 @@ from types import ModuleType
 
 import pytest
 
-from selftests.vm.jobs import (Job, JobError, guest_script, kselftest_programs, parse_job,
-                  split_output)
-from selftests.vm.ktap import Report, Result, load_parser, parse, slug, unique
-from selftests.vm.lists import read_ids
+from selftests.results_file import Result
+from selftests.vm.boot import Job, JobError, kselftest_programs, parse_job
+from selftests.vm.guest import guest_script, split_output
+from selftests.vm.ktap import Report, load_parser, parse, slug, unique
+from selftests.vm.lists import read_ids, rename
 
 KUNIT = """\
 [    1.399626] KTAP version 1
@@ -78,7 +79,6 @@ not ok 6 selftests: demo: slow # TIMEOUT 45 seconds
 ok 7 selftests: demo: prints.sh # SKIP
 # Totals: pass:3 fail:2 xfail:0 xpass:0 skip:2 error:0"""
 
-
 GROUP = """\
 TAP version 13
 1..2
@@ -95,6 +95,22 @@ ok 1 selftests: toy: test_all.sh
 not ok 2 selftests: toy: test_stress.sh # exit=1"""
 
 
+# What is expected of a whole output: id without part/, status, reason
+OF_KUNIT = [
+    ("usercopy.usercopy_test_valid", "pass", ""),
+    ("usercopy.usercopy_test_invalid", "fail",
+     "random: crng init done; usercopy_test_invalid: EXPECTATION FAILED at "
+     "lib/tests/usercopy_kunit.c:99; Expected a == b, but"),
+    ("gen.params.size_8", "pass", ""), ("gen.params.size_16", "skip", "too big"),
+    ("gen.plain", "skip", "no hardware")]
+OF_KSELFTEST = [
+    ("harness.global.one", "pass", ""), ("harness.cannot_do_two", "skip", "cannot do two"),
+    ("harness.global.three", "fail", "harness.c:12:three:Expected 1 (1) == 2 (2)"),
+    ("skips", "skip", "not root"), ("leaf.sh", "pass", ""), ("twice.sh.a__1_of_2", "pass", ""),
+    ("twice.sh.b", "pass", ""), ("last.x", "pass", ""), ("last.x", "pass", ""),
+    ("slow", "fail", "TIMEOUT 45 seconds"), ("prints.sh", "skip", "SKIP: needs a second node")]
+
+
 @pytest.fixture(scope="session")
 def parser(tree: Path) -> ModuleType:
     return load_parser(tree)
@@ -105,69 +121,44 @@ def run(parser: ModuleType, text: str, boot_log: bool = False) -> Report:
 
 
 def short(report: Report) -> list[tuple[str, str, str]]:
-    return [(result.id, result.status, result.reason)
-            for result in report.results]
+    assert all(result.id.startswith("part/") for result in report.results)
+    return [(result.id[5:], result.status, result.reason) for result in report.results]
 
 
 def test_kunit(parser: ModuleType) -> None:
     report = run(parser, KUNIT, boot_log=True)
-    assert report.errors == []
-    assert short(report) == [
-        ("part/usercopy.usercopy_test_valid", "pass", ""),
-        ("part/usercopy.usercopy_test_invalid", "fail",
-         "random: crng init done; usercopy_test_invalid: EXPECTATION FAILED at "
-         "lib/tests/usercopy_kunit.c:99; Expected a == b, but"),
-        ("part/gen.params.size_8", "pass", ""),
-        ("part/gen.params.size_16", "skip", "too big"),
-        ("part/gen.plain", "skip", "no hardware"),
-    ]
+    assert report.errors == [] and short(report) == OF_KUNIT
 
 
 def test_kunit_with_a_message_before_a_header(parser: ModuleType) -> None:
     """Of another CPU, between the version line of a suite and its name."""
-    noise = "[    1.6] tsc: Refined TSC clocksource calibration: 2596.075 MHz\n"
-    lines = KUNIT.splitlines(keepends=True)
-    for number, line in enumerate(lines):
-        if "KTAP version" in line:
-            text = "".join([*lines[:number + 1], noise, noise, *lines[number + 1:]])
-            assert short(run(parser, text, boot_log=True)) == short(run(parser, KUNIT, boot_log=True)), line
-            assert run(parser, text, boot_log=True).errors == []
+    noise = "[    1.6] tsc: Refined TSC clocksource calibration: 2596.075 MHz"
+    lines = KUNIT.splitlines()
+    for number in (number for number, line in enumerate(lines, 1) if "KTAP version" in line):
+        text = "\n".join([*lines[:number], noise, noise, *lines[number:]])
+        report = run(parser, text, boot_log=True)
+        assert report.errors == [] and short(report) == OF_KUNIT, lines[number - 1]
 
 
 def test_kselftest(parser: ModuleType) -> None:
     report = run(parser, KSELFTEST)
-    assert report.errors == []
-    assert short(report) == [
-        ("part/harness.global.one", "pass", ""),
-        ("part/harness.cannot_do_two", "skip", "cannot do two"),
-        ("part/harness.global.three", "fail",
-         "harness.c:12:three:Expected 1 (1) == 2 (2)"),
-        ("part/skips", "skip", "not root"),
-        ("part/leaf.sh", "pass", ""),
-        ("part/twice.sh.a__1_of_2", "pass", ""),
-        ("part/twice.sh.b", "pass", ""),
-        ("part/last.x", "pass", ""),
-        ("part/last.x", "pass", ""),
-        ("part/slow", "fail", "TIMEOUT 45 seconds"),
-        ("part/prints.sh", "skip", "SKIP: needs a second node"),
-    ]
+    assert report.errors == [] and short(report) == OF_KSELFTEST
 
 
 def test_program_fails_though_its_subtests_pass(parser: ModuleType) -> None:
-    report = run(parser, """\
+    text = """\
 TAP version 13
 1..1
 # selftests: demo: crash
 # TAP version 13
 # 1..1
 # ok 1 a
-not ok 1 selftests: demo: crash # exit=139""")
-    assert short(report) == [("part/crash.a", "pass", ""),
-                             ("part/crash", "fail", "exit=139")]
+not ok 1 selftests: demo: crash # exit=139"""
+    assert short(run(parser, text)) == [("crash.a", "pass", ""), ("crash", "fail", "exit=139")]
 
 
 def test_exit_status_2_is_no_pass_by_itself(parser: ModuleType) -> None:
-    report = run(parser, """\
+    text = """\
 TAP version 13
 1..2
 # selftests: demo: broken.sh
@@ -177,38 +168,31 @@ ok 1 selftests: demo: broken.sh # XFAIL
 # TAP version 13
 # 1..1
 # ok 1 # XFAIL known to fail
-ok 2 selftests: demo: known # XFAIL""")
-    assert short(report) == [
-        ("part/broken.sh", "fail", "broken.sh: 3: Syntax error; "
-         "exit=2 (XFAIL), but no subtest is XFAIL"),
-        ("part/known.known_to_fail", "pass", "")]
+ok 2 selftests: demo: known # XFAIL"""
+    assert short(run(parser, text)) == [
+        ("broken.sh", "fail",
+         "broken.sh: 3: Syntax error; exit=2 (XFAIL), but no subtest is XFAIL"),
+        ("known.known_to_fail", "pass", "")]
 
 
 @pytest.mark.parametrize("text, error", [
-    ("", "no KTAP in the output: no test ran"),
-    ("TAP version 13\n1..0\n", "empty plan (1..0)"),
-    ("TAP version 13\n1..0 # SKIP not root\n", "empty plan (1..0)"),
-    ("TAP version 13\nok 1 a\n", "no plan"),
-    ("TAP version 13\n", "no plan and no test"),
-    ("TAP version 13\n1..3\nok 1 a\nok 2 b\n", "2 of 3 planned results"),
-    ("TAP version 13\n1..1\nok 1 a\nnot ok 2 b\n",
-     "2 results for a plan of 1"),
-    ("TAP version 13\n1..1\n# selftests: d: p\n# TAP version 13\n# 1..2\n"
-     "# ok 1 a\nok 1 selftests: d: p\n", "p: 1 of 2 planned results"),
-    ("TAP version 13\n1..1\n# selftests: d: p\n# ok 1 a\n"
-     "ok 1 selftests: d: p\n", "selftests: d: p: no plan"),
-    ("TAP version 13\n1..1\n# selftests: d: p\n# 1..1\n# ok 1 a\n# ok 2 b\n"
-     "ok 1 selftests: d: p\n", "selftests: d: p: 2 results for a plan of 1"),
-])
-def test_broken_plan_is_an_error(parser: ModuleType, text: str,
-                                 error: str) -> None:
-    assert error in run(parser, text).errors
+    ("", "no KTAP in the output: no test ran"), ("1..0\n", "empty plan (1..0)"),
+    ("1..0 # SKIP not root\n", "empty plan (1..0)"), ("ok 1 a\n", "no plan"),
+    ("\n", "no plan and no test"), ("1..3\nok 1 a\nok 2 b\n", "2 of 3 planned results"),
+    ("1..1\nok 1 a\nnot ok 2 b\n", "2 results for a plan of 1"),
+    ("1..1\n# selftests: d: p\n# TAP version 13\n# 1..2\n# ok 1 a\nok 1 selftests: d: p\n",
+     "p: 1 of 2 planned results"),
+    ("1..1\n# selftests: d: p\n# ok 1 a\nok 1 selftests: d: p\n", "selftests: d: p: no plan"),
+    ("1..1\n# selftests: d: p\n# 1..1\n# ok 1 a\n# ok 2 b\nok 1 selftests: d: p\n",
+     "selftests: d: p: 2 results for a plan of 1")])
+def test_broken_plan_is_an_error(parser: ModuleType, text: str, error: str) -> None:
+    assert error in run(parser, text and f"TAP version 13\n{text}").errors
 
 
 def test_kunit_suite_that_died(parser: ModuleType) -> None:
     report = run(parser, "\n".join(KUNIT.splitlines()[:6]), boot_log=True)
     assert "usercopy: 1 of 2 planned results" in report.errors
-    assert ("part/usercopy.usercopy_test_valid", "pass", "") in short(report)
+    assert OF_KUNIT[0] in short(report)
 
 
 def test_no_kunit_at_all(parser: ModuleType) -> None:
@@ -218,31 +202,28 @@ def test_no_kunit_at_all(parser: ModuleType) -> None:
 def test_ids() -> None:
     assert slug("selftests: x86/bugs: a b/c") == "a_b_c"
     assert slug("at 0xffff888003a1d273 now") == "at_ADDR_now"
-    names = [result.id for result in unique(
-        [Result("p/x", "pass"), Result("p/x", "pass"), Result("p/y", "pass"),
-         Result("p/x", "pass")])]
+    names = [result.id for result in unique(Result(f"p/{name}", "pass") for name in "xxyx")]
     assert names == ["p/x", "p/x_2", "p/y", "p/x_3"]
 
 
 def test_ids_of_a_group(parser: ModuleType, tmp_path: Path) -> None:
     """What ids.txt makes of both kinds of result; a whole program keeps its name."""
     path = tmp_path / "ids.txt"
-    path.write_text("# why\nkunit/toy.toy_test_ toy/\ntoy/test_all.sh. toy/\ntoy/test_stress.sh. toy/\n")
+    path.write_text("kunit/toy.toy_test_ toy/\ntoy/test_all.sh. toy/\ntoy/test_stress.sh. toy/\n")
     ids = read_ids(path)
     report = parse(parser, GROUP.splitlines(), "toy")
-    assert [ids.rename(result.id) for result in report.results] == [
+    assert [rename(ids, result.id) for result in report.results] == [
         "toy/module_1000_cycles", "toy/no_device", "toy/hotplug", "toy/test_stress.sh"]
     text = KUNIT.replace("usercopy_test_", "toy_test_").replace("usercopy", "toy")
     report = parse(parser, text.splitlines(), "kunit", True)
-    assert [ids.rename(result.id) for result in report.results] == [
+    assert [rename(ids, result.id) for result in report.results] == [
         "toy/valid", "toy/invalid", "kunit/gen.params.size_8",
         "kunit/gen.params.size_16", "kunit/gen.plain"]
 
 
 def test_jobs(tmp_path: Path) -> None:
     assert parse_job("kunit") == Job("kunit", "", "kunit")
-    assert parse_job("kselftest=net/lib") == Job("kselftest", "net/lib",
-                                                 "net_lib")
+    assert parse_job("kselftest=net/lib") == Job("kselftest", "net/lib", "net_lib")
     assert parse_job("kselftest=x86:calls") == Job("kselftest", "x86", "calls")
     assert parse_job("cmd=a:b c:part") == Job("cmd", "a:b c", "part")
     for bad in ("", "kunit=x", "cmd=a", "cmd=:part", "kselftest="):

@@ -26,35 +26,30 @@ GOOD = f"{HEAD} 1..1 'ok 1 works':demo"
 
 @dataclass
 class Run:
-    """What one run of boot.py gave."""
+    """What one run of boot.py gave. reason: why the boot itself failed; failures: lines printed."""
 
     status: int
-    printed: str
+    failures: list[str]
+    reason: str
     tests: dict[str, dict[str, Any]]
     console: str
     seconds: float
-
-    def failures(self) -> list[str]:
-        return [line for line in self.printed.splitlines()
-                if line.startswith("FAIL ")]
 
 
 class Boot:
     """Runs boot.py by its command line, as the Makefile does."""
 
-    def __init__(self, kernel: Path, tree: Path, results: Path) -> None:
-        self.results = results
-        self.command = [sys.executable, "-m", "selftests.vm.boot", "--kernel",
-                        str(kernel), "--tree", str(tree), "--results",
-                        str(results)]
+    def __init__(self, kernel: Path, tree: Path) -> None:
+        # Apart from the results of the run: these boots are meant to fail.
+        self.results = Path(os.environ["CF_RESULTS"]).resolve() / "runner"
+        self.command = [sys.executable, "-m", "selftests.vm.boot", f"--kernel={kernel}",
+                        f"--tree={tree}", f"--results={self.results}"]
 
-    def start(self, name: str, *options: str,
-              **environment: str) -> subprocess.Popen[str]:
+    def start(self, name: str, *options: str, **environment: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
-            [*self.command, "--name", name, *options],
-            cwd=ROOT, env={**os.environ, "KVM": "0", **environment},
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, text=True)
+            [*self.command, "--name", name, *options], cwd=ROOT, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            env={**os.environ, "KVM": "0", **environment})
 
     def finish(self, process: subprocess.Popen[str], name: str) -> Run:
         start = time.monotonic()
@@ -62,22 +57,28 @@ class Boot:
         seconds = time.monotonic() - start
         part = self.results / "parts" / f"vm-{name}.json"
         tests = {test["id"]: test for test in json.loads(part.read_text())}
+        failures = [line for line in printed.splitlines() if line.startswith("FAIL ")]
         console = self.console(name).read_text(errors="replace")
-        return Run(process.returncode, printed, tests, console, seconds)
+        reason = tests[f"vm/boot_{name}"]["reason"]
+        return Run(process.returncode, failures, reason, tests, console, seconds)
 
     def console(self, name: str) -> Path:
         return self.results / f"vm-{name}" / "console.log"
 
-    def __call__(self, name: str, *jobs: str, limit: int = 120, rooms: Path | None = None) -> Run:
-        options = [f"--job={job}" for job in jobs] + ([f"--rooms={rooms}"] if rooms else [])
-        return self.finish(
-            self.start(name, f"--time-limit={limit}", *options), name)
+    def __call__(self, name: str, *jobs: str, limit: int = 120, more: tuple[str, ...] = ()) -> Run:
+        options = [f"--time-limit={limit}", *(f"--job={job}" for job in jobs), *more]
+        return self.finish(self.start(name, *options), name)
+
+    def fails(self, name: str, *jobs: str, limit: int = 120) -> Run:
+        """Run boot.py, which must fail for one reason."""
+        run = self(name, *jobs, limit=limit)
+        assert run.status == 1 and len(run.failures) == 1, run.failures
+        return run
 
 
 @pytest.fixture
-def boot(kernel: Path, tree: Path, results: Path) -> Boot:
-    # Apart from the results of the run: these boots are meant to fail.
-    return Boot(kernel, tree, results / "runner")
+def boot(kernel: Path, tree: Path) -> Boot:
+    return Boot(kernel, tree)
 
 
 def qemus_of(directory: Path) -> list[str]:
@@ -98,76 +99,53 @@ def test_runner_good(boot: Boot, tmp_path: Path) -> None:
     (tmp_path / "toy/ids.txt").write_text("toy/test_all.sh. toy/\n")
     run = boot("runner-good", "kunit", GOOD,
                f"{HEAD} 1..2 'ok 1 a' 'ok 2 b # SKIP no such device':skips",
-               f"{HEAD} 1..1 'ok 1 test_all.sh.renamed':toy", rooms=tmp_path)
-    assert run.failures() == []
-    assert run.status == 0
-    assert run.tests["vm/boot_runner-good"]["status"] == "pass"
-    assert run.tests["demo/works"]["status"] == "pass"
+               f"{HEAD} 1..1 'ok 1 test_all.sh.renamed':toy", more=(f"--rooms={tmp_path}",))
+    assert run.failures == [] and run.status == 0
+    for name in ("vm/boot_runner-good", "demo/works", "toy/renamed"):
+        assert run.tests[name]["status"] == "pass", name
     assert run.tests["skips/b"] == {
-        "id": "skips/b", "status": "skip", "reason": "no such device",
-        "seconds": 0.0}
+        "id": "skips/b", "status": "skip", "reason": "no such device", "seconds": 0.0}
     assert any(name.startswith("kunit/") for name in run.tests)
-    assert run.tests["toy/renamed"]["status"] == "pass"
     # Late messages are in the log, too.
     assert "reboot: Power down" in run.console
 
 
 def test_runner_planted_warn(boot: Boot) -> None:
-    """The job itself passes; only the kernel log tells."""
-    run = boot("runner-warn", f"{HEAD} 1..1 'ok 1 works'; "
-               "echo WARNING > /sys/kernel/debug/provoke-crash/DIRECT:demo")
+    """The job itself passes; only the kernel log shows it."""
+    run = boot.fails("runner-warn", f"{HEAD} 1..1 'ok 1 works'; "
+                     "echo WARNING > /sys/kernel/debug/provoke-crash/DIRECT:demo")
     assert "lkdtm: Performing direct entry WARNING" in run.console, (
         "LKDTM did not run: CF_KERNEL needs CONFIG_LKDTM")
-    assert run.status == 1
-    assert len(run.failures()) == 1
-    reason = run.tests["vm/boot_runner-warn"]["reason"]
-    assert re.match(r"splat: WARNING: \S*drivers/misc/lkdtm/bugs\.c:", reason)
+    assert re.match(r"splat: WARNING: \S*drivers/misc/lkdtm/bugs\.c:", run.reason)
 
 
 def test_runner_missing_end_marker(boot: Boot) -> None:
     """A complete job, then the guest is off before the end mark."""
-    run = boot("runner-noend", GOOD,
-               f"{HEAD} 1..1 'ok 1 x'; echo o > /proc/sysrq-trigger; "
-               "sleep 100:off")
-    assert run.status == 1
-    assert len(run.failures()) == 1
-    reason = run.tests["vm/boot_runner-noend"]["reason"]
-    assert reason.startswith("no end mark: the guest ended while cmd=")
+    run = boot.fails("runner-noend", GOOD, f"{HEAD} 1..1 'ok 1 x'; "
+                     "echo o > /proc/sysrq-trigger; sleep 100:off")
+    assert run.reason.startswith("no end mark: the guest ended while cmd=")
     assert run.tests["demo/works"]["status"] == "pass"
 
 
 def test_runner_empty_plan(boot: Boot) -> None:
-    run = boot("runner-empty", f"{HEAD} 1..0:demo")
-    assert run.status == 1
-    assert len(run.failures()) == 1
-    reason = run.tests["vm/boot_runner-empty"]["reason"]
-    assert reason.endswith("empty plan (1..0)")
+    assert boot.fails("runner-empty", f"{HEAD} 1..0:demo").reason.endswith("empty plan (1..0)")
 
 
 def test_runner_missing_result(boot: Boot) -> None:
-    run = boot("runner-short", f"{HEAD} 1..2 'ok 1 a':demo")
-    assert run.status == 1
-    assert len(run.failures()) == 1
-    reason = run.tests["vm/boot_runner-short"]["reason"]
-    assert reason.endswith("1 of 2 planned results")
+    run = boot.fails("runner-short", f"{HEAD} 1..2 'ok 1 a':demo")
+    assert run.reason.endswith("1 of 2 planned results")
 
 
 def test_runner_failing_subtest(boot: Boot) -> None:
     """The boot passes, the subtest fails with its diagnostics."""
-    run = boot("runner-fail", f"{HEAD} 1..2 'ok 1 a' '# 1 is not 2' "
-               "'not ok 2 b':demo")
-    assert run.status == 1
-    assert run.failures() == ["FAIL demo/b: 1 is not 2"]
+    run = boot.fails("runner-fail", f"{HEAD} 1..2 'ok 1 a' '# 1 is not 2' 'not ok 2 b':demo")
+    assert run.failures == ["FAIL demo/b: 1 is not 2"]
     assert run.tests["vm/boot_runner-fail"]["status"] == "pass"
 
 
 def test_runner_time_limit(boot: Boot) -> None:
-    run = boot("runner-limit", "cmd=sleep 1000:demo", limit=15)
-    assert run.status == 1
-    assert len(run.failures()) == 1
-    reason = run.tests["vm/boot_runner-limit"]["reason"]
-    assert reason.startswith("time limit of 15 s reached ")
-    assert reason.endswith(", QEMU killed")
+    run = boot.fails("runner-limit", "cmd=sleep 1000:demo", limit=15)
+    assert re.fullmatch("time limit of 15 s reached .*, QEMU killed", run.reason)
     assert run.seconds < 30
     assert "Linux version" in run.console
     assert qemus_of(boot.console("runner-limit").parent) == []
@@ -176,8 +154,7 @@ def test_runner_time_limit(boot: Boot) -> None:
 def test_runner_interrupt(boot: Boot) -> None:
     console = boot.console("runner-int")
     console.unlink(missing_ok=True)
-    process = boot.start("runner-int", "--job=cmd=sleep 1000:demo",
-                         "--time-limit=120")
+    process = boot.start("runner-int", "--job=cmd=sleep 1000:demo", "--time-limit=120")
     end = time.monotonic() + 60
     while time.monotonic() < end and not (
             console.exists() and b"Linux version" in console.read_bytes()):
@@ -185,8 +162,7 @@ def test_runner_interrupt(boot: Boot) -> None:
     process.send_signal(signal.SIGINT)
     run = boot.finish(process, "runner-int")
     assert run.status == 130
-    assert run.failures() == [
-        "FAIL vm/boot_runner-int: interrupted, QEMU killed"]
+    assert run.failures == ["FAIL vm/boot_runner-int: interrupted, QEMU killed"]
     assert "Linux version" in run.console
     assert qemus_of(console.parent) == []
 
@@ -200,6 +176,5 @@ def test_runner_kvm_refused(boot: Boot, tmp_path: Path) -> None:
     process = boot.start("runner-kvm", f"--job={GOOD}", KVM="1",
                          PATH=f"{tmp_path}:{os.environ['PATH']}")
     printed, _ = process.communicate()
-    assert process.returncode == 2
-    assert "KVM does not work here" in printed
+    assert process.returncode == 2 and "KVM does not work here" in printed
     assert time.monotonic() - start < 20
