@@ -45,7 +45,7 @@ def twice(names: list[str]) -> list[str]:
 
 
 def check_groups(queue: Queue) -> list[str]:
-    """Patches are in groups, groups are there once and after what they need, one line is the gate."""
+    """Each patch is in a group, each group is once and after its needs, one line is the gate."""
     names = [group.name for group in queue.groups]
     findings = [f"series: group {name} more than once" for name in twice(names)]
     findings += [f"series: {name}: in no group"
