@@ -6,7 +6,8 @@ cd "$(dirname "$0")/.."
 unset GROUP
 echo "usage: make [target] [VARIABLE=value]        (two are enough: make, then make test)"
 echo
-sed -n -E 's/^([a-z-]+):.* ## (.*)/\1\t\2/p' Makefile | awk -F'\t' '{printf "  %-17s %s\n", ($1 == "all" ? "(none)" : $1), $2}'
+sed -n -E 's/^([a-z-]+):.* ## (.*)/\1\t\2/p' Makefile | sed 's/^all\t/(none)\t/' |
+	awk -F'\t' '{printf "  %-17s %s\n", $1, $2}'
 if command -v python3 >/dev/null; then
 	printf '\nGroups, for GROUP=name or GROUP="a b" with (none), apply, kernel, boot, test, export\n\n'
 	python3 selftests/groups.py list | awk -F'\t' '{printf "  %-17s %s\n", $1, $2}'

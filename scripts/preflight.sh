@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
-# Says what disk and memory the work needs and stops before any download when they are not there.
+# Says what disk and memory the work needs; stops before any download when the disk is too small
 . "$(dirname "$0")/lib.sh"
 
 BUILD_MIB=${NEED_BUILD_MIB:-6000}	# tree, build directories, copies for the checks
@@ -14,4 +14,5 @@ if [ ! -d "$TREE/arch" ]; then
 	need_space "$CACHE" "$CACHE_MIB" "the cache"
 fi
 memory=$(awk '/^MemAvailable:/ {print int($2 / 1024)}' /proc/meminfo)
-[ "$memory" -ge "$MEMORY_MIB" ] || warn "only $memory MiB of memory are available, $MEMORY_MIB are wanted: expect it to be slow"
+[ "$memory" -ge "$MEMORY_MIB" ] ||
+	warn "only $memory MiB of memory are available, $MEMORY_MIB are wanted: it will be slow"

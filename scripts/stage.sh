@@ -22,7 +22,8 @@ run)
 	exit "$code"
 	;;
 finish)
-	awk '$1 != "#" {printf "%s%s %.1f min", sep, $1, $2 / 60; sep = ", "; sum += $2} END {printf "; together %.1f min\n", sum / 60}' "$times"
+	awk '$1 != "#" {printf "%s%s %.1f min", sep, $1, $2 / 60; sep = ", "; sum += $2}
+		END {printf "; together %.1f min\n", sum / 60}' "$times"
 	cat <<END
 
 Linux $(kernel_version "$TREE") with the series${GROUP:+ (group $GROUP)} is in $TREE, built in $KERNELS/vm.
