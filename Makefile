@@ -17,8 +17,8 @@ $(foreach v,$(given),$(if $($(v)),$(eval export $(v)),$(eval unexport $(v))))
 stage = scripts/stage.sh
 
 .PHONY: all help preflight tools base apply unapply kernel kselftests boot shell menuconfig \
-	refresh lint check model model-tables model-compare text identity test test-full test-bare bench export \
-	branch clean distclean
+	refresh lint check model model-tables model-compare text identity test test-full test-bare \
+	bench export branch clean distclean
 
 all: ## Tools, base, push the series (GROUP=: one group), build with every option on, boot once
 	@$(stage) start make

@@ -24,7 +24,8 @@ debian_suite_ready() {
 	apt_options=(-o Dir::Etc::sourcelist="$apt/sources.list" -o Dir::Etc::sourceparts=/dev/null
 		-o Dir::State::lists="$apt/lists" -o Dir::Cache="$apt"
 		-o APT::Sandbox::User=root -o Acquire::Retries=1)
-	apt-get "${apt_options[@]}" -qq update || { warn "apt could not reach $1 on the configured mirror"; return 1; }
+	apt-get "${apt_options[@]}" -qq update ||
+		{ warn "apt could not reach $1 on the configured mirror"; return 1; }
 }
 
 # debian_has PACKAGE: the versions of PACKAGE that the suite has, the latest first, on one line

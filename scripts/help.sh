@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
-# Prints the targets of the Makefile with their one-line descriptions, the groups of the series and the slow jobs.
+# Prints the targets of the Makefile, the groups of the series and the slow jobs, a line each.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 unset GROUP
@@ -16,8 +16,8 @@ if command -v python3 >/dev/null; then
 fi
 cat <<'END'
 
-  BUILD=dir   where to work (default build)           CACHE=dir  downloads (default $XDG_CACHE_HOME/cache-footprint)
-  INSTALL=0   never install packages                  KERNEL_MIRROR=, LINUX_SHA256=  the way to kernel.org
-  JOBS=n      compile jobs (default: all CPUs)        CC=, LLVM=, HOSTCC=, KBUILD_BUILD_TIMESTAMP= as for the kernel
-  FRESH=1     prove again what passed before          KVM=1      use KVM instead of QEMU's TCG
+  BUILD=dir   where to work (default build)      CACHE=dir   $XDG_CACHE_HOME/cache-footprint
+  INSTALL=0   never install packages             KERNEL_MIRROR=, LINUX_SHA256=  for kernel.org
+  JOBS=n      compile jobs (default: all CPUs)   CC=, LLVM=, HOSTCC=, KBUILD_BUILD_TIMESTAMP=
+  FRESH=1     prove again what passed before     KVM=1       use KVM instead of QEMU's TCG
 END

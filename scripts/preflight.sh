@@ -7,7 +7,8 @@ BUILD_MIB=${NEED_BUILD_MIB:-6000}	# tree, build directories, copies for the chec
 CACHE_MIB=${NEED_CACHE_MIB:-1500}	# tarball and ccache
 MEMORY_MIB=3000				# linking the kernel while a VM runs of 1 GiB
 
-[ "$(uname -m)" = x86_64 ] || die "this machine is $(uname -m); the series is built and tested on x86_64"
+[ "$(uname -m)" = x86_64 ] ||
+	die "this machine is $(uname -m); the series is built and tested on x86_64"
 if [ ! -d "$TREE/arch" ]; then
 	say "needs $BUILD_MIB MiB in $BUILD, $CACHE_MIB MiB in $CACHE, $MEMORY_MIB MiB of memory"
 	need_space "$BUILD" "$BUILD_MIB" "the build"

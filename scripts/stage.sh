@@ -26,9 +26,10 @@ finish)
 		END {printf "; together %.1f min\n", sum / 60}' "$times"
 	cat <<END
 
-Linux $(kernel_version "$TREE") with the series${GROUP:+ (group $GROUP)} is in $TREE, built in $KERNELS/vm.
-  make test     everything that must hold          make shell    an interactive virtual machine
-  make help     all targets                        README.md     what the options do, how to apply to another tree
+Linux $(kernel_version "$TREE") with the series${GROUP:+ (group $GROUP)} is in $TREE,
+built in $KERNELS/vm.
+  make test     everything that must hold      make shell    an interactive virtual machine
+  make help     all targets                    README.md     the options, how to use another tree
 END
 	;;
 *)
