@@ -86,10 +86,11 @@ def make_queue(where: Path, patches: int, broken: int | None = None,
     return where
 
 
-def sums(directory: Path, without: str = ".cache-footprint.git") -> dict[str, str]:
+def sums(directory: Path, without: tuple[str, ...] = (".cache-footprint.git", ".git")
+         ) -> dict[str, str]:
     """Return the SHA-256 sum of every file below a directory, by path.
 
-    Left out are directories in it whose name begins with `without`.
+    Left out are directories in it whose name begins with one of `without`.
     """
     paths = [path.relative_to(directory) for path in directory.rglob("*") if path.is_file()]
     return {str(path): hashlib.sha256((directory / path).read_bytes()).hexdigest()

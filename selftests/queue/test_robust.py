@@ -100,7 +100,7 @@ def interrupted(start: Callable[[], subprocess.Popen]) -> Iterator[tuple[int, in
 
 @contextmanager
 def unchanged(tree: Path) -> Iterator[None]:
-    """The files of a tree, but for the store, must be the same afterwards."""
+    """The files of a tree, but for git's and tree.py's stores, must be the same afterwards."""
     before = sums(tree)
     yield
     assert sums(tree) == before
@@ -137,8 +137,9 @@ class Mini:
         return passes(self.start(words, **variables))
 
     def fails(self, words: str, *says: str, **variables: object) -> None:
-        """A script must fail with one line that has these words."""
-        fails(self.start(words, **variables), *says)
+        """A script must fail with one line that has these words, and not change the tree."""
+        with unchanged(Path(variables.get("KDIR", self.tree))):
+            fails(self.start(words, **variables), *says)
 
     def take_queue(self, patches: int, *groups: str, broken: int | None = None) -> None:
         """Make another queue that of all that follows."""
@@ -324,9 +325,8 @@ def test_robust_base_deb(later: Mini) -> None:
 
 def test_robust_other_version(mini: Mini) -> None:
     other = make_tree(mini.work / "linux-7.2", version="7.2.9")
-    with unchanged(other):
-        mini.fails("apply", "7.2.9", "7.3", "FORCE=1", KDIR=other)
-        mini.fails("base.sh", "7.2.9", "7.3", KDIR=other)
+    mini.fails("apply", "7.2.9", "7.3", "FORCE=1", KDIR=other)
+    mini.fails("base.sh", "7.2.9", "7.3", KDIR=other)
     mini.passes("apply", FORCE=1, KDIR=other)
     mini.fails("apply", "not a Linux source tree", KDIR=mini.queue)
     mini.fails("base.sh", "no such file", LINUX_TARBALL="/nowhere.tar.xz")
@@ -413,20 +413,17 @@ def test_robust_push_interrupted(mini: Mini, how: int) -> None:
 
 def test_robust_patch_fails(mini: Mini) -> None:
     mini.take_queue(9, broken=6)
-    with unchanged(mini.tree):
-        mini.fails("apply", "lib-change-file-6.patch", "as it was")
+    mini.fails("apply", "lib-change-file-6.patch", "as it was")
 
 
 def test_robust_patch_missing(mini: Mini) -> None:
     mini.patch(3).unlink()
-    with unchanged(mini.tree):
-        mini.fails("apply", "lib-change-file-3.patch")
+    mini.fails("apply", "lib-change-file-3.patch")
 
 
 def test_robust_foreign_queue(mini: Mini) -> None:
     (mini.tree / "patches").mkdir()
-    with unchanged(mini.tree):
-        mini.fails("apply", "make export")
+    mini.fails("apply", "make export")
 
 
 def test_robust_foreign_queue_pushed(mini: Mini) -> None:
@@ -434,9 +431,8 @@ def test_robust_foreign_queue_pushed(mini: Mini) -> None:
     shutil.copytree(mini.queue, mini.tree / "patches")
     mini.queue = Path("patches")
     mini.quilt("push -a")
-    with unchanged(mini.tree):
-        for name in ("apply", "unapply"):
-            mini.fails(name, "queue of its own", QUEUE="", FORCE=1)
+    for name in ("apply", "unapply"):
+        mini.fails(name, "queue of its own", QUEUE="", FORCE=1)
 
 
 def test_robust_edits_kept(mini: Mini) -> None:
@@ -449,7 +445,6 @@ def test_robust_edits_kept(mini: Mini) -> None:
     (build / "linux.base").touch()
     (build / "linux").symlink_to(mini.tree)
     mini.fails("clean.sh all", "edits", BUILD=build)
-    assert edited.read_text() == EDIT
     mini.passes("unapply", DISCARD=1)
     assert not edited.exists()
 
@@ -461,7 +456,6 @@ def test_robust_added_file_kept(mini: Mini) -> None:
     mini.quilt("add lib/file9.c")
     edited.write_text(EDIT)
     mini.fails("unapply", "edits")
-    assert edited.read_text() == EDIT
     mini.quilt("refresh")
     mini.passes("unapply")
     assert EDIT not in edited.read_text()
@@ -475,8 +469,7 @@ def test_robust_force_keeps_edits(mini: Mini) -> None:
     mini.passes("apply", GROUP="first")
     edited = mini.tree / "lib/file0.c"
     edit(edited)
-    with unchanged(mini.tree):
-        mini.fails("apply", "edits", "DISCARD=1", GROUP="second")
+    mini.fails("apply", "edits", "DISCARD=1", GROUP="second")
     mini.passes("apply", GROUP="second", DISCARD=1)
     assert EDIT not in edited.read_text()
     assert "patched_1" in (mini.tree / "lib/file1.c").read_text()
@@ -525,7 +518,6 @@ def test_robust_no_commit_of_the_push(mini: Mini, lost: str) -> None:
         text = edited.read_text()
         edited.write_text(EDIT)
         mini.fails("unapply", "edits")
-        assert edited.read_text() == EDIT
         edited.write_text(text)
         mini.passes("unapply")
 
@@ -534,8 +526,7 @@ def test_robust_changed_series_does_not_fit(mini: Mini) -> None:
     """The series on the tree stays when the changed one does not apply."""
     mini.passes("apply")
     replace(mini.patch(9), "-int value_0_9;", "-int nowhere_to_be_found;")
-    with unchanged(mini.tree):
-        mini.fails("apply", "lib-change-file-9.patch", "as it was")
+    mini.fails("apply", "lib-change-file-9.patch", "as it was")
 
 
 def test_robust_relative_names(mini: Mini, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -561,9 +552,8 @@ def test_robust_lock_of_the_tree(mini: Mini) -> None:
     """Two runs with build directories of their own do not work on one tree at a time."""
     lock = os.open(mini.tree, os.O_RDONLY)
     fcntl.flock(lock, fcntl.LOCK_EX)
-    with unchanged(mini.tree):
-        for command in ("apply", "unapply"):
-            mini.fails(command, "another run works", BUILD=mini.work / command)
+    for command in ("apply", "unapply"):
+        mini.fails(command, "another run works", BUILD=mini.work / command)
     os.close(lock)
     mini.passes("apply")
 
@@ -581,8 +571,7 @@ def test_robust_plain_push_with_fuzz(mini: Mini) -> None:
     replace(mini.tree / "lib/file0.c", "int value_0_18;", "int of_this_tree;")
     with unchanged(mini.tree):
         mini.quilt("push -a")
-        with unchanged(mini.tree):
-            mini.fails("apply", "lib-change-file-15.patch does not apply", "as it was")
+        mini.fails("apply", "lib-change-file-15.patch does not apply", "as it was")
         mini.passes("unapply")
 
 
@@ -590,8 +579,7 @@ def test_robust_series_on_it_by_patch(mini: Mini) -> None:
     for number in range(16):
         words = ["patch", "-p1", "-s", "-i", mini.patch(number)]
         subprocess.run(words, cwd=mini.tree, check=True)
-    with unchanged(mini.tree):
-        mini.fails("apply", "has the series already, by patch")
+    mini.fails("apply", "has the series already, by patch")
     assert not leftovers(mini.tree)
 
 
@@ -636,8 +624,7 @@ def test_robust_new_patch_not_in_series(mini: Mini) -> None:
     mini.quilt("add lib/file9.c")
     (mini.tree / "lib/file9.c").write_text("int mine;\n")
     mini.quilt("refresh")
-    with unchanged(mini.tree):
-        mini.fails("apply", "mine.patch", "not in series", GROUP="first")
+    mini.fails("apply", "mine.patch", "not in series", GROUP="first")
 
 
 # make branch
@@ -712,7 +699,7 @@ def test_robust_branch_fails(mini: Mini) -> None:
 
 def files(tree: Path) -> dict[str, str]:
     """The kernel's files of a tree: without quilt's and tree.py's directories."""
-    return sums(tree, ".")
+    return sums(tree, (".",))
 
 
 @pytest.fixture(scope="module")
@@ -737,7 +724,7 @@ def stages(prepared: Mini, tmp_path: Path) -> Mini:
 
 def is_base(stages: Mini, tree: Path) -> bool:
     """Whether a tree is as it was before the first apply, to the last file."""
-    return sums(tree, "none") == sums(stages.trees["base"], "none")
+    return sums(tree, ()) == sums(stages.trees["base"], ())
 
 
 def moves(stages: Mini, start: str, command: str, end: str = "", group: str = "") -> Iterator[Path]:
