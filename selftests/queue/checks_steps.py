@@ -43,7 +43,7 @@ BUILD_TOOLS = ("tools/objtool/", "scripts/", "arch/x86/tools/")
 SOURCE = {".c", ".h", ".S"}
 # kbuild builds these from arch/x86 and from arch/x86/lib; at the same time the two collide
 TWICE = "arch/x86/lib/"
-# Stands for an object: Kconfig takes the configuration
+# In place of an object: that Kconfig takes the configuration
 CONFIGURED = ".config"
 
 

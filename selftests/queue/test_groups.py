@@ -229,7 +229,7 @@ def test_ids_kept() -> None:
 
 @pytest.mark.static
 def test_renames() -> None:
-    """The first line that fits renames; * stands for the rest of an id."""
+    """The first line that fits renames; * is the rest of an id."""
     rules = [("a/one", "b/two"), ("a/*", "c/*")]
     found = [renamed(name, rules) for name in ("a/one", "a/ones", "b/one")]
     assert found == ["b/two", "c/ones", "b/one"]
