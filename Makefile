@@ -5,21 +5,22 @@ SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 
 override BUILD := $(or $(BUILD),$(CURDIR)/build)
-export BUILD CACHE PIN QUEUE KDIR GROUP JOB FRESH FORCE DISCARD LINUX_TARBALL LINUX_SHA256 KERNEL_MIRROR DEBIAN_MIRROR INSTALL KVM JOBS LLVM HOSTCC KBUILD_BUILD_TIMESTAMP
+given := CACHE PIN QUEUE KDIR GROUP JOB FRESH FORCE DISCARD LINUX_TARBALL LINUX_SHA256 JOBS KVM \
+	KERNEL_MIRROR DEBIAN_MIRROR INSTALL LLVM HOSTCC KBUILD_BUILD_TIMESTAMP
 ifneq ($(origin CC),default)
-export CC
+given += CC
 endif
+export BUILD
 # An empty value means not given
-$(foreach v,CACHE PIN QUEUE KDIR GROUP JOB FRESH FORCE DISCARD LINUX_TARBALL LINUX_SHA256 KERNEL_MIRROR DEBIAN_MIRROR INSTALL KVM JOBS LLVM HOSTCC KBUILD_BUILD_TIMESTAMP,\
-	$(if $($(v)),,$(eval unexport $(v))))
+$(foreach v,$(given),$(if $($(v)),$(eval export $(v)),$(eval unexport $(v))))
 
 stage = scripts/stage.sh
 
-.PHONY: all help preflight tools base apply unapply kernel kselftests boot shell menuconfig refresh lint check \
-	model model-tables model-compare text identity \
-	test test-full test-bare bench export branch clean distclean
+.PHONY: all help preflight tools base apply unapply kernel kselftests boot shell menuconfig \
+	refresh lint check model model-tables model-compare text identity test test-full test-bare \
+	bench export branch clean distclean
 
-all: ## Tools, base kernel, push the series (GROUP=: one group), build it with every option on, boot it once
+all: ## Tools, base, push the series (GROUP=: one group), build with every option on, boot once
 	@$(stage) start make
 	@$(stage) run preflight scripts/preflight.sh
 	@$(stage) run tools scripts/tools.sh
@@ -34,11 +35,11 @@ help: ## This page
 
 preflight:
 	@scripts/preflight.sh
-tools: preflight ## Install what is missing: distribution packages, pinned Python tools (INSTALL=0: only say it)
+tools: preflight ## Install what is missing: packages, pinned Python tools (INSTALL=0: only say it)
 	@scripts/tools.sh
 base: tools ## Find, verify, cache and unpack the base kernel (LINUX_TARBALL=file, KDIR=tree)
 	@scripts/base.sh
-apply: ## Push the series onto KDIR=tree (default build/linux); GROUP="name ..."; FORCE=1 another version
+apply: ## Push the series onto KDIR= (default build/linux); GROUP="name ..."; FORCE=1: any version
 	@[ -n "$(KDIR)" ] || $(MAKE) base
 	@scripts/tree.py apply
 unapply: ## Take it off again; edits that are in no patch are kept (DISCARD=1 throws them away)
@@ -54,38 +55,39 @@ shell: kernel ## An interactive virtual machine on this kernel (virtme-ng; Ctrl-
 menuconfig: apply ## Change the configuration of the virtual machine's kernel
 	+@TARGETS=menuconfig scripts/kernel.sh vm
 refresh: ## Bring the later patches to quilt's form after a change in an earlier one
-	@CF_ROOT="$(CURDIR)" CF_TREE="$(or $(KDIR),$(BUILD)/linux)" PYTHONDONTWRITEBYTECODE=1 python3 -m selftests.queue.refresh
+	@CF_ROOT="$(CURDIR)" CF_TREE="$(or $(KDIR),$(BUILD)/linux)" PYTHONDONTWRITEBYTECODE=1 \
+		python3 -m selftests.queue.refresh
 lint: tools ## The fast checks of patches and scripts, no kernel build
 	@scripts/lint.sh
 check: kernel ## All checks of the queue: applies everywhere, each step builds without new warnings
 	@scripts/pytest.sh queue selftests/queue
-model: $(if $(KERNEL),,kernel) ## Count cache misses in the booted kernel: WORKLOAD=ring [SET= GEOMETRY= BOUND=1 RESULT= KERNEL=O-directory]
+model: $(if $(KERNEL),,kernel) ## Count cache misses: WORKLOAD=ring [SET= GEOMETRY= BOUND= KERNEL=]
 	+@scripts/model.sh run
-model-tables: ## The published table of GROUP= again, of the whole series and a kernel built for it (ONLY="pattern ...": some boots)
+model-tables: ## The published table of GROUP= again, on a kernel built for it (ONLY="pattern ...")
 	@$(MAKE) GROUP= $(if $(KERNEL),tools,apply)
 	+@scripts/model.sh tables
-text: ## What options cost of text on an x86_64 defconfig, of groups with a text.py (half an hour, GROUP=)
+text: ## What options cost of text on x86_64's defconfig (half an hour, GROUP=)
 	@$(MAKE) GROUP= apply
-	@cd "$(CURDIR)"; set -e; for file in $(wildcard $(if $(GROUP),$(GROUP:%=selftests/%/text.py),selftests/*/text.py)); do \
+	@set -e; for file in $(wildcard $(patsubst %,selftests/%/text.py,$(or $(GROUP),*))); do \
 		name=$${file%.py}; "$(BUILD)/venv/bin/python" -m "$${name//\//.}"; done
 model-compare: ## Two results of it side by side: A= B=
 	@scripts/model.sh compare
-identity: apply ## With every option off, the gated patches change no instruction (FRESH=1 proves it again)
+identity: apply ## With every option off, the gated patches change no instruction (FRESH=1)
 	+@selftests/identity/identity.py
-test: ## Everything that must hold, or what belongs to GROUP=; closes with 'N passed, N failed, N skipped'
+test: ## Everything that must hold, or what belongs to GROUP=; ends with the numbers passed, failed
 	+@scripts/test.sh
-test-full: ## Everything in make test, plus the slow jobs listed below; JOB=name: one of them; goes on where it stopped
+test-full: ## make test and the slow jobs below; JOB=name: one of them; goes on where it stopped
 	+@scripts/test.sh $(if $(JOB),job,full)
-test-bare: ## make and make test in a bare Debian root, a clone, nothing cached (as root); to Documentation/results.rst
+test-bare: ## make and make test in a bare Debian root, nothing cached (as root)
 	@scripts/bare.sh test
-bench: ## Time it in user space on this CPU, when the machine does nothing else; tables in Documentation/results (GROUP= ROUNDS=)
+bench: ## Time it in user space on an idle machine; Documentation/results (GROUP= ROUNDS=)
 	@$(MAKE) GROUP= apply
 	@scripts/bench.sh
 export: ## Copy the patches into another queue: DIR=debian/patches/cache-footprint [GROUP=]
 	@scripts/tree.py export "$(DIR)"
-branch: ## The series as commits on a new branch of the git tree KDIR= [GROUP=]; its work tree is not touched
+branch: ## The series as commits on a new branch of the git tree KDIR= [GROUP=]
 	@scripts/tree.py branch
 clean: ## Remove builds and results; the kernel tree and its edits stay
 	@scripts/clean.sh
-distclean: ## Remove build/ whole, with the kernel tree; refuses while a patched file holds edits that are in no patch (DISCARD=1)
+distclean: ## Remove build/ whole; refuses while the tree has edits that are in no patch (DISCARD=1)
 	@scripts/clean.sh all

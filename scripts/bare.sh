@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
-# The README's two commands, make and make test, in a bare Debian root: debootstrap's minbase with git and make, nothing else.
-#   bare.sh ci      this checkout at its own path, with the user's cache (downloads, ccache, .debs); where a root cannot be
-#                   made or mounted, the two commands run on this system, and one line says so
-#   bare.sh test    a clone of this repository's HEAD and no cache; times and disk go to Documentation/results.rst
-# The root stays in the cache as debootstrap left it. Each run works on an overlay (else a copy) of it, in mount and process namespaces of
-# its own: nothing stays mounted or running. The Debian mirror, proxies and certificates are those of this system.
+# The README's two commands, make and make test, in a bare Debian root: debootstrap's minbase with
+# git and make, nothing else.
+#   bare.sh ci      this checkout at its own path, with the user's cache (downloads, ccache, .debs);
+#                   without the right to make or mount a root, on this system: one line says so
+#   bare.sh test    a clone of HEAD and no cache; times and disk go to Documentation/results.rst
+# The root stays in the cache as debootstrap left it. Each run works on an overlay (else a copy) of
+# it, in mount and process namespaces of its own: nothing stays mounted or running. The Debian
+# mirror, proxies and certificates are those of this system.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/debian.sh"
 
@@ -31,28 +33,30 @@ possible() {
 
 # make_base: debootstrap's root in the cache, whole or not at all
 make_base() {
-	local mirror
+	local mirror log=$work/debootstrap.log
 	[ ! -f "$BASE/.whole" ] || return 0
 	mirror=$(debian_mirror)
 	[ -n "$mirror" ] || { warn "apt knows no Debian mirror"; return 1; }
 	say "debootstrap: $SUITE with git and make"
 	rm -rf --one-file-system "$BASE"
 	mkdir -p "$CACHE"
-	debootstrap --variant=minbase --include=git,make "$SUITE" "$BASE" "$mirror" > "$work/debootstrap.log" 2>&1 ||
-		{ tail -n 3 "$work/debootstrap.log" >&2; return 1; }
+	debootstrap --variant=minbase --include=git,make "$SUITE" "$BASE" "$mirror" > "$log" 2>&1 ||
+		{ tail -n 3 "$log" >&2; return 1; }
 	rm -f "$BASE"/var/cache/apt/archives/*.deb
 	touch "$BASE/.whole"
 }
 
 # configure ROOT: the network as this system has it
 configure() {
-	local mirror file
+	local mirror file certificates=usr/local/share/ca-certificates
 	mirror=$(debian_mirror)
 	printf "deb $mirror %s main\n" "$SUITE" "$SUITE-updates" > "$1/etc/apt/sources.list"
-	apt-config dump | grep '^Acquire::[A-Za-z-]*\(::Proxy\|::Verify\| \)' > "$1/etc/apt/apt.conf.d/90system" || true
-	for file in /etc/resolv.conf /etc/hosts /etc/pip.conf; do [ ! -f "$file" ] || cp -L "$file" "$1$file"; done
-	mkdir -p "$1/usr/local/share/ca-certificates"
-	for file in /usr/local/share/ca-certificates/*.crt; do [ ! -f "$file" ] || cp "$file" "$1/usr/local/share/ca-certificates/"; done
+	apt-config dump | grep '^Acquire::[A-Za-z-]*\(::Proxy\|::Verify\| \)' \
+		> "$1/etc/apt/apt.conf.d/90system" || true
+	mkdir -p "$1/$certificates"
+	for file in /etc/resolv.conf /etc/hosts /etc/pip.conf "/$certificates"/*.crt; do
+		[ ! -f "$file" ] || cp -L "$file" "$1$file"
+	done
 }
 
 # bind DIR [PLACE]: DIR at the same place in the root
@@ -63,9 +67,11 @@ bind() {
 
 # inside MODE: in namespaces of its own, the mounts and the two commands
 inside() {
+	local name place=$ROOT variables=("HOME=$HOME" "TERM=${TERM:-dumb}" LANG=C.UTF-8)
+	local overlay="lowerdir=$BASE,upperdir=$work/upper,workdir=$work/overlay"
 	root=$work/root
 	mount --make-rprivate /
-	if ! mount -t overlay overlay -o "lowerdir=$BASE,upperdir=$work/upper,workdir=$work/overlay" "$root" 2>/dev/null; then
+	if ! mount -t overlay overlay -o "$overlay" "$root" 2>/dev/null; then
 		cp -a "$BASE/." "$work/upper/"
 		mount --bind "$work/upper" "$root"
 	fi
@@ -74,9 +80,10 @@ inside() {
 	mount -t proc proc "$root/proc"
 	mount --rbind /sys "$root/sys"
 	mount --rbind /dev "$root/dev"
-	local variables=("HOME=$HOME" PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "TERM=${TERM:-dumb}" LANG=C.UTF-8)
-	local name place=$ROOT
-	for name in CI JOBS KVM FRESH DEADLINE LIMIT_MINUTES DEBIAN_MIRROR KERNEL_MIRROR LINUX_SHA256 http_proxy https_proxy no_proxy; do
+	variables+=(PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin)
+	variables+=(GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=safe.directory "GIT_CONFIG_VALUE_0=*")
+	for name in CI JOBS KVM FRESH DEADLINE LIMIT_MINUTES DEBIAN_MIRROR KERNEL_MIRROR LINUX_SHA256 \
+		http_proxy https_proxy no_proxy; do
 		[ -z "${!name:-}" ] || variables+=("$name=${!name}")
 	done
 	if [ "$1" = ci ]; then
@@ -90,10 +97,16 @@ inside() {
 		place=$HOME/cache-footprint
 		git clone -q "$ROOT" "$root$place"
 	fi
-	variables+=(GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=safe.directory "GIT_CONFIG_VALUE_0=*")
-	# shellcheck disable=SC2016	# expanded inside
-	chroot "$root" env -i "${variables[@]}" bash -c 'cd "$1" && date +%s > ~/times && make </dev/null && date +%s >> ~/times &&
-		{ make test </dev/null 2>&1 | tee ~/log; code=${PIPESTATUS[0]}; date +%s >> ~/times; exit "$code"; }' bare "$place"
+	chroot "$root" env -i "${variables[@]}" bash -c '
+		set -eo pipefail
+		cd "$1"
+		date +%s > ~/times
+		make </dev/null
+		date +%s >> ~/times
+		code=0
+		make test </dev/null 2>&1 | tee ~/log || code=$?
+		date +%s >> ~/times
+		exit "$code"' bare "$place"
 }
 
 mode=${1:-}
@@ -110,7 +123,8 @@ work=$(mktemp -d "$CACHE/.bare.XXXXXX")
 mkdir "$work"/{upper,overlay,root}
 
 if [ "$mode" = test ]; then
-	[ -z "$(git -C "$ROOT" status --porcelain)" ] || warn "uncommitted changes are not in the clone that is tested"
+	[ -z "$(git -C "$ROOT" status --porcelain)" ] ||
+		warn "uncommitted changes are not in the clone that is tested"
 	reason=$(possible) || die "make test-bare cannot make a root: ${reason##*$'\n'}"
 elif ! reason=$(possible); then
 	say "the two commands run on this system, not in a bare root: ${reason##*$'\n'}"
@@ -119,7 +133,7 @@ elif ! reason=$(possible); then
 	exit
 fi
 
-# A job in the background, for the traps to run at once; it ends with unshare, and all that it started
+# In the background, for the traps to run at once; all that it started ends with unshare
 unshare --mount --pid --fork --kill-child "$ROOT/scripts/bare.sh" inside "$mode" "$work" &
 # unshare blocks SIGTERM while it waits
 trap 'kill -KILL $!; wait $! || true; warn "interrupted"; exit 130' INT TERM
@@ -127,26 +141,36 @@ code=0
 wait $! || code=$?
 [ "$mode" = test ] || exit "$code"
 
+mib() { du -sm "$@" 2>/dev/null | awk '{sum += $1} END {print sum + 0}'; }
+minutes() { awk -v s="$1" 'BEGIN {printf "%.1f minutes", s / 60}'; }
+
 # record: what the run in the root left in its home directory, as lines of the page
 record() {
-	local start made tested processor home=$work/upper$HOME
+	local start made tested processor packages home=$work/upper$HOME
 	{ read -r start; read -r made; read -r tested; } < "$home/times"
-	mib() { du -sm "$@" 2>/dev/null | awk '{sum += $1} END {print sum + 0}'; }
-	processor=$(awk -F': ' '/^model name/ {n = $2} /^cpu family/ {f = $2} /^model\t/ {m = $2} END {print n " (family " f ", model " m ")"}' /proc/cpuinfo)
-	cat <<END
-On $(date +%F), $(nproc) CPUs of $processor, Linux $(uname -r), series $(series_hash)::
-
-    $(grep -E "^[0-9]+ passed" "$home/log" | tail -n 1)
-    make $(minutes $((made - start))), make test $(minutes $((tested - made))); cold: no download, no compiler cache
-    disk: packages $(mib "$work/upper/usr" "$work/upper/var") MiB, build/ $(mib "$home/cache-footprint/build") MiB, cache $(mib "$home/.cache") MiB
-END
+	processor=$(awk -F': ' '/^model name/ {n = $2} /^cpu family/ {f = $2} /^model\t/ {m = $2}
+		END {print n " (family " f ", model " m ")"}' /proc/cpuinfo)
+	packages=$(mib "$work/upper/usr" "$work/upper/var")
+	echo "On $(date +%F), $(nproc) CPUs of $processor, Linux $(uname -r), series $(series_hash)::"
+	echo
+	echo "    $(grep -E "^[0-9]+ passed" "$home/log" | tail -n 1)"
+	echo "    make $(minutes $((made - start))), make test $(minutes $((tested - made)));" \
+		"cold: no download, no compiler cache"
+	echo "    disk: packages $packages MiB, build/ $(mib "$home/cache-footprint/build") MiB," \
+		"cache $(mib "$home/.cache") MiB"
 }
-minutes() { awk -v s="$1" 'BEGIN {printf "%.1f minutes", s / 60}'; }
 
 if [ "$code" = 0 ]; then
 	record > "$work/record"
-	awk -v file="$work/record" '/^\.\. end of the record/ {while ((getline line < file) > 0) print line; print ""; skip = 0}
-		!skip {print} /^\.\. record of make test-bare/ {skip = 1; print ""}' "$PAGE" > "$work/page" && cat "$work/page" > "$PAGE"
+	awk -v file="$work/record" '
+		/^\.\. end of the record/ {
+			while ((getline line < file) > 0) print line
+			print ""
+			skip = 0
+		}
+		!skip {print}
+		/^\.\. record of make test-bare/ {skip = 1; print ""}' "$PAGE" > "$work/page"
+	cat "$work/page" > "$PAGE"
 	cat "$work/record"
 fi
 exit "$code"

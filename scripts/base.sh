@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
-# Finds the base kernel, verifies it, caches it and unpacks it to build/linux. Looks, in this order, at
-#   KDIR=dir                a tree that the user names (used in place, never unpacked over)
-#   LINUX_TARBALL=file      a tarball or Debian package that the user names (LINUX_SHA256= when it is not the pinned one)
-#   the cache               $XDG_CACHE_HOME/cache-footprint
-#   the pin's sources       configs/kernel.pin: Debian packages by apt, from the machine's own configured mirror (DEBIAN_MIRROR=
-#                           names another), and kernel.org (KERNEL_MIRROR= names another place, file:// too)
-#   a newer release         of the same VERSION.PATCHLEVEL from that mirror, if the series applies to it
-# What the pin names is compared with its recorded SHA-256 sum. An interrupted run leaves nothing that the next one would
-# take for whole.
+# Finds the base kernel, verifies it, caches it and unpacks it to build/linux. Looks, in order, at
+#   KDIR=dir            a tree that the user names (used in place, never unpacked over)
+#   LINUX_TARBALL=file  a tarball or Debian package (LINUX_SHA256= when it is not the pinned one)
+#   the cache           $XDG_CACHE_HOME/cache-footprint
+#   the pin's sources   configs/kernel.pin: Debian packages from the machine's own mirror
+#                       (DEBIAN_MIRROR= names another), kernel.org (or KERNEL_MIRROR=, file:// too)
+#   a newer release     of the same VERSION.PATCHLEVEL from that mirror, if the series applies to it
+# What the pin names must have its recorded SHA-256 sum. An interrupted run leaves nothing that the
+# next one would take for whole.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/debian.sh"
 # shellcheck source=../configs/kernel.pin
@@ -18,8 +18,7 @@ STAMP=$BUILD/linux.base
 work=
 newer=	# the version of a newer release that takes the pinned one's place
 
-# Ctrl-C during a download or the unpacking: one line, and the half-made directory goes.
-# What a download has so far stays in the cache, for the next run to go on with.
+# What a download has so far stays in the cache, for the next run to continue
 cleanup() { [ -z "$work" ] || rm -rf "$work"; }
 trap cleanup EXIT
 trap 'warn "interrupted; run it again to continue"; exit 130' INT TERM
@@ -29,7 +28,8 @@ check_version() {
 	local found
 	found=$(kernel_version "$1") || die "$1 is not a Linux source tree"
 	[ "${found%.*}" = "${version%.*}" ] || [ "${FORCE:-0}" = 1 ] ||
-		die "$1 holds Linux $found, the series is for ${version%.*} (FORCE=1 to try it all the same)"
+		die "$1 holds Linux $found, the series is for ${version%.*}" \
+			"(FORCE=1 to try it all the same)"
 }
 
 # pinned_sums: every sum that the pin records, and LINUX_SHA256=
@@ -38,41 +38,48 @@ pinned_sums() { printf '%s\n' "${sources[@]##* }" "${LINUX_SHA256:-}" | grep -v 
 # verified FILE [SUM]: whether FILE has this sum, or any pinned one
 verified() { grep -qxF "$(sha256 "$1")" <<< "${2:-$(pinned_sums)}"; }
 
-named_tarball() {
-	local file=$LINUX_TARBALL
-	[ -f "$file" ] || die "LINUX_TARBALL=$file: no such file"
-	case $file in
-	*.deb) inner_tarball "$file" ;;
-	*)     tarball=$file ;;
-	esac
-	verified "$tarball" ||
-		die "LINUX_TARBALL=$file does not have a pinned SHA-256 sum: truncated, altered or another version (LINUX_SHA256= names its sum)"
+# warn_newer: whatever is built on a newer base is not of the pinned one
+warn_newer() {
+	warn "the base is $newer_package $newer, not the pinned Linux $version: results name it"
 }
 
-# inner_tarball DEB: sets tarball, the source tarball inside a linux-source package, taken out into the cache
+named_tarball() {
+	[ -f "$LINUX_TARBALL" ] || die "LINUX_TARBALL=$LINUX_TARBALL: no such file"
+	case $LINUX_TARBALL in
+	*.deb) inner_tarball "$LINUX_TARBALL" ;;
+	*)     tarball=$LINUX_TARBALL ;;
+	esac
+	verified "$tarball" || die "LINUX_TARBALL=$LINUX_TARBALL does not have a pinned SHA-256 sum:" \
+		"truncated, altered or another version (LINUX_SHA256= names its sum)"
+}
+
+# inner_tarball DEB: sets tarball, the one inside a linux-source package, taken out into the cache
 inner_tarball() {
 	local name
-	name=$(dpkg-deb --fsys-tarfile "$1" 2>/dev/null | tar -t 2>/dev/null | grep -m 1 -E '^\./usr/src/linux-source-[0-9.]+\.tar\.xz$') ||
+	name=$(dpkg-deb --fsys-tarfile "$1" 2>/dev/null | tar -t 2>/dev/null |
+		grep -m 1 -E '^\./usr/src/linux-source-[0-9.]+\.tar\.xz$') ||
 		die "could not take the tarball out of $1: truncated, or no linux-source package"
 	tarball=$CACHE/${name##*/}
-	dpkg-deb --fsys-tarfile "$1" | tar -xO "$name" > "$tarball.part" || die "could not take the tarball out of $1"
+	dpkg-deb --fsys-tarfile "$1" | tar -xO "$name" > "$tarball.part" ||
+		die "could not take the tarball out of $1"
 	mv "$tarball.part" "$tarball"
 }
 
-# sum_of SOURCE: the recorded sum of a source, or LINUX_SHA256= where the pin has none; empty if there is neither
-sum_of() { local sum=${1##* }; [ "$sum" != - ] || sum=${LINUX_SHA256:-}; echo "$sum"; }
+# sum_of SUM: a recorded sum, or LINUX_SHA256= (which may be empty) in place of -
+sum_of() { [ "$1" != - ] && echo "$1" || echo "${LINUX_SHA256:-}"; }
 
 cached_tarball() {
 	local source name sum
 	for source in "${sources[@]}"; do
 		name=${source% *}
 		tarball=$CACHE/${name##*[ /]}
-		sum=$(sum_of "$source")
+		sum=$(sum_of "${source##* }")
 		if [ -z "$sum" ] || [ ! -f "$tarball" ]; then continue; fi
 		verified "$tarball" "$sum" && return
 		# A newer release has the same name in Debian
 		[ "$(cat "$tarball.newer" 2>/dev/null)" != "$(sha256 "$tarball")" ] || continue
-		warn "the cached ${tarball##*/} does not have its pinned SHA-256 sum (truncated or altered): fetching it again"
+		warn "the cached ${tarball##*/} does not have its pinned SHA-256 sum" \
+			"(truncated or altered): fetching it again"
 		rm -f "$tarball"
 	done
 	return 1
@@ -88,19 +95,22 @@ from_sources() {
 	return 1
 }
 
+# take_deb PACKAGE VERSION: sets tarball, out of a package of the suite that is ready
+take_deb() {
+	debian_download "$1=$2" || return 1
+	inner_tarball "$(echo "$apt/$1"_*.deb)"
+	rm -f "$apt/$1"_*.deb
+}
+
 # from_deb SUITE PACKAGE VERSION TARBALL SUM
 from_deb() {
 	local apt apt_options have
 	debian_suite_ready "$1" || return 1
 	have=$(debian_has "$2")
-	case " $have " in
-	*" $3 "*) ;;
-	*) warn "$1 of the mirror has no $2 $3 (it has: ${have:-none})"; return 1 ;;
-	esac
+	[[ " $have " == *" $3 "* ]] ||
+		{ warn "$1 of the mirror has no $2 $3 (it has: ${have:-none})"; return 1; }
 	say "downloading $2 $3 by apt"
-	debian_download "$2=$3" || return 1
-	inner_tarball "$(echo "$apt/$2"_*.deb)"
-	rm -f "$apt/$2"_*.deb
+	take_deb "$2" "$3" || return 1
 	fetched "$5"
 }
 
@@ -116,39 +126,34 @@ from_orig() {
 
 # from_url PATH SUM. Tested against a local directory and a server on the loopback address only.
 from_url() {
-	local part sum=$2
-	[ "$sum" != - ] || sum=${LINUX_SHA256:-}
-	[ -n "$sum" ] || { warn "kernel.org's tarball is not taken without a checksum: set LINUX_SHA256="; return 1; }
+	local sum
+	sum=$(sum_of "$2")
+	[ -n "$sum" ] ||
+		{ warn "kernel.org's tarball is not taken without a checksum: set LINUX_SHA256="; return 1; }
 	tarball=$CACHE/${1##*/}
-	part=$tarball.part
 	say "downloading $KERNEL_MIRROR/$1"
-	curl --fail --location --continue-at - --show-error --silent --output "$part" "$KERNEL_MIRROR/$1" ||
-		{ warn "the download failed"; return 1; }
-	mv "$part" "$tarball"
+	curl --fail --location --continue-at - --show-error --silent --output "$tarball.part" \
+		"$KERNEL_MIRROR/$1" || { warn "the download failed"; return 1; }
+	mv "$tarball.part" "$tarball"
 	fetched "$sum"
 }
 
-# fetched SUM: the tarball that has just come has this sum; another one is removed, and that is an error
+# fetched SUM: the tarball that has come must have this sum; another one is removed
 fetched() {
 	verified "$tarball" "$1" && return
 	rm -f "$tarball"
 	die "${tarball##*/} came with another SHA-256 sum than the pinned one; it was removed"
 }
 
-# newer_tarball: the latest release of the same VERSION.PATCHLEVEL that the mirror has. unpack() rehearses the push on it.
+# newer_tarball: the latest release of the same VERSION.PATCHLEVEL that the mirror has
 newer_tarball() {
 	local suite apt apt_options latest
 	for suite in "${newer_suites[@]}"; do
 		debian_suite_ready "$suite" || continue
 		read -r latest _ <<< "$(debian_has "$newer_package")"
-		case $latest in
-		"${version%.*}".*) ;;
-		*) continue ;;
-		esac
+		[[ $latest == "${version%.*}".* ]] || continue
 		warn "no source has Linux $version any more: trying $newer_package $latest of $suite"
-		debian_download "$newer_package=$latest" || continue
-		inner_tarball "$(echo "$apt/$newer_package"_*.deb)"
-		rm -f "$apt/$newer_package"_*.deb
+		take_deb "$newer_package" "$latest" || continue
 		sha256 "$tarball" > "$tarball.newer"
 		newer=$latest
 		return
@@ -156,10 +161,14 @@ newer_tarball() {
 	return 1
 }
 
-# rehearse TREE: whether the series applies to the tree, which is as it was afterwards
+# rehearse TREE: stops unless the series applies to the tree, which is as it was afterwards
 rehearse() {
-	{ env GROUP= KDIR="$1" "$ROOT/scripts/tree.py" apply && env GROUP= KDIR="$1" "$ROOT/scripts/tree.py" unapply; } > "$work/rehearsal.log" 2>&1 ||
-		die "Linux $newer is all that the mirror has, and the series does not apply to it: $(grep -m 1 error: "$work/rehearsal.log"). LINUX_TARBALL=file names Linux $version"
+	local command log=$work/rehearsal.log
+	for command in apply unapply; do
+		GROUP="" KDIR=$1 "$ROOT/scripts/tree.py" "$command" >> "$log" 2>&1 ||
+			die "Linux $newer is all that the mirror has, and the series does not apply to it:" \
+				"$(grep -m 1 error: "$log"). LINUX_TARBALL=file names Linux $version"
+	done
 }
 
 unpack() {
@@ -168,15 +177,34 @@ unpack() {
 	work=$(mktemp -d "$BUILD/.unpack.XXXXXX")
 	say "unpacking ${tarball##*/} to $BUILD/linux"
 	mkdir "$work/tree"
-	tar -xf "$tarball" -C "$work/tree" --strip-components=1 --checkpoint=30000 --checkpoint-action=echo='  %{}T' 2> >(grep -v '^$' | sed 's/^tar: //' >&2) ||
+	tar -xf "$tarball" -C "$work/tree" --strip-components=1 --checkpoint=30000 \
+		--checkpoint-action=echo='  %{}T' 2> >(grep -v '^$' | sed 's/^tar: //' >&2) ||
 		die "could not unpack $tarball: a truncated file, or no space left in $BUILD"
 	check_version "$work/tree"
 	[ -z "$newer" ] || rehearse "$work/tree"
 	mv -T "$work/tree" "$BUILD/linux"
 	{ kernel_version "$BUILD/linux"; sha256 "$tarball"; echo "$newer"; } > "$STAMP"
-	[ -z "$newer" ] || warn "the base is $newer_package $newer, not the pinned Linux $version: results name it"
-	rm -rf "$work"
-	work=
+	[ -z "$newer" ] || warn_newer
+}
+
+# check_unpacked: the tree of an earlier run must be what would be unpacked now
+check_unpacked() {
+	local sum
+	[ -f "$STAMP" ] ||
+		die "$BUILD/linux was not unpacked by this script; move it away or name it as KDIR="
+	check_version "$BUILD/linux"
+	{ read -r _; read -r sum; read -r newer || true; } < "$STAMP"
+	if [ -n "${LINUX_TARBALL:-}" ]; then
+		named_tarball
+		[ "$(sha256 "$tarball")" = "$sum" ] || die "$BUILD/linux comes from another tarball" \
+			"than $LINUX_TARBALL: make distclean first"
+	fi
+	if [ -n "$newer" ]; then
+		warn_newer
+	elif ! pinned_sums | grep -qxF "$sum"; then
+		die "$BUILD/linux is not the base that configs/kernel.pin pins now:" \
+			"make distclean first, or KDIR= keeps it"
+	fi
 }
 
 if [ -n "${KDIR:-}" ]; then
@@ -187,26 +215,14 @@ fi
 mkdir -p "$BUILD" "$CACHE"
 take_lock base
 if [ -d "$BUILD/linux" ]; then
-	[ -f "$STAMP" ] || die "$BUILD/linux was not unpacked by this script; move it away or name it as KDIR="
-	check_version "$BUILD/linux"
-	sum=$(sed -n 2p "$STAMP")
-	if [ -n "${LINUX_TARBALL:-}" ]; then
-		named_tarball
-		[ "$(sha256 "$tarball")" = "$sum" ] || die "$BUILD/linux comes from another tarball than $LINUX_TARBALL: make distclean first"
-	fi
-	newer=$(sed -n 3p "$STAMP")
-	if [ -n "$newer" ]; then
-		warn "the base is $newer_package $newer, not the pinned Linux $version: results name it"
-	elif ! pinned_sums | grep -qxF "$sum"; then
-		die "$BUILD/linux is not the base that configs/kernel.pin pins now: make distclean first, or KDIR= keeps it"
-	fi
+	check_unpacked
 	exit 0
 fi
 if [ -n "${LINUX_TARBALL:-}" ]; then
 	named_tarball
 else
 	need_space "$CACHE" "${NEED_CACHE_MIB:-700}" "the download"
-	cached_tarball || from_sources || newer_tarball ||
-		die "no base kernel $version to be had: no network? LINUX_TARBALL=file or KDIR=tree names one"
+	cached_tarball || from_sources || newer_tarball || die "no base kernel $version to be had:" \
+		"no network? LINUX_TARBALL=file or KDIR=tree names one"
 fi
 unpack

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
-# Prints the targets of the Makefile with their one-line descriptions, the groups of the series and the slow jobs.
+# Prints the targets of the Makefile, the groups of the series and the slow jobs, a line each.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 unset GROUP
 echo "usage: make [target] [VARIABLE=value]        (two are enough: make, then make test)"
 echo
-sed -n -E 's/^([a-z-]+):.* ## (.*)/\1\t\2/p' Makefile | awk -F'\t' '{printf "  %-17s %s\n", ($1 == "all" ? "(none)" : $1), $2}'
+sed -n -E 's/^([a-z-]+):.* ## (.*)/\1\t\2/p' Makefile | sed 's/^all\t/(none)\t/' |
+	awk -F'\t' '{printf "  %-17s %s\n", $1, $2}'
 if command -v python3 >/dev/null; then
 	printf '\nGroups, for GROUP=name or GROUP="a b" with (none), apply, kernel, boot, test, export\n\n'
 	python3 selftests/groups.py list | awk -F'\t' '{printf "  %-17s %s\n", $1, $2}'
@@ -15,8 +16,8 @@ if command -v python3 >/dev/null; then
 fi
 cat <<'END'
 
-  BUILD=dir   where to work (default build)           CACHE=dir  downloads (default $XDG_CACHE_HOME/cache-footprint)
-  INSTALL=0   never install packages                  KERNEL_MIRROR=, LINUX_SHA256=  the way to kernel.org
-  JOBS=n      compile jobs (default: all CPUs)        CC=, LLVM=, HOSTCC=, KBUILD_BUILD_TIMESTAMP= as for the kernel
-  FRESH=1     prove again what passed before          KVM=1      use KVM instead of QEMU's TCG
+  BUILD=dir   where to work (default build)      CACHE=dir   $XDG_CACHE_HOME/cache-footprint
+  INSTALL=0   never install packages             KERNEL_MIRROR=, LINUX_SHA256=  for kernel.org
+  JOBS=n      compile jobs (default: all CPUs)   CC=, LLVM=, HOSTCC=, KBUILD_BUILD_TIMESTAMP=
+  FRESH=1     prove again what passed before     KVM=1       use KVM instead of QEMU's TCG
 END

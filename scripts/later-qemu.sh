@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
-# later-qemu.sh: unpacks the QEMU of Debian's backports, where there are some, into build/later-qemu, for the test that the
-# cache model works with it too; nothing is installed. Prints the command line to use; exit status 3 and one line where
-# the system's Debian has none. A second run takes what the first one left.
+# Unpacks the QEMU of Debian's backports into build/later-qemu, for the test that the cache model
+# works with it too; nothing is installed. Prints the command line to use; exit status 3 and one
+# line where there is none. A second run takes what the first one left.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/debian.sh"
 
@@ -18,7 +18,8 @@ if [ ! -x "$program" ]; then
 	[ -n "$(debian_has qemu-system-x86)" ] || none "no qemu-system-x86 in $codename-backports"
 	need_space "$BUILD" 300 "QEMU of $codename-backports"
 	rm -f "$apt"/qemu-system-*.deb
-	debian_download -t "$codename-backports" qemu-system-x86 qemu-system-data >&2 || none "QEMU of $codename-backports could not be downloaded"
+	debian_download -t "$codename-backports" qemu-system-x86 qemu-system-data >&2 ||
+		none "QEMU of $codename-backports could not be downloaded"
 	rm -rf "$root" "$root.part"
 	for deb in "$apt"/qemu-system-*.deb; do
 		dpkg-deb -x "$deb" "$root.part" || die "could not unpack ${deb##*/}"

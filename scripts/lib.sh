@@ -20,8 +20,9 @@ say()  { printf '%s: %s\n' "${0##*/}" "$*"; }
 warn() { printf '%s: %s\n' "${0##*/}" "$*" >&2; }
 die()  { printf '%s: error: %s\n' "${0##*/}" "$*" >&2; exit 1; }
 
-# The kernels and results of GROUP="a b" are in out/a+b and results/a+b, the results of JOB=c in results/job-c
-[[ ${GROUP:-} =~ ^[a-z\ -]*$ && ${JOB:-} =~ ^[A-Za-z0-9_-]*$ ]] || die "GROUP= takes names of groups, JOB= that of a slow job"
+# GROUP="a b" has its kernels and results in out/a+b and results/a+b, JOB=c in results/job-c
+[[ ${GROUP:-} =~ ^[a-z\ -]*$ && ${JOB:-} =~ ^[A-Za-z0-9_-]*$ ]] ||
+	die "GROUP= takes names of groups, JOB= that of a slow job"
 [ -z "${GROUP:-}" ] || GROUP=$(xargs -n 1 <<< "$GROUP" | sort -u | xargs)
 GROUP_DIR=${GROUP:+/${GROUP// /+}}
 KERNELS=$BUILD/out$GROUP_DIR
@@ -33,11 +34,11 @@ sha256() { sha256sum -- "$1" | cut -d' ' -f1; }
 # kernel_version DIR: "7.3.4" as DIR/Makefile says it; fails if that is no kernel tree
 kernel_version() {
 	[ -f "$1/Makefile" ] && [ -d "$1/arch" ] || return 1
-	awk '/^VERSION = /{v=$3} /^PATCHLEVEL = /{p=$3} /^SUBLEVEL =/{s=$3}
-	     NR > 6 {exit} END {if (v == "" || p == "") exit 1; print v "." p "." (s == "" ? 0 : s)}' "$1/Makefile"
+	awk '/^VERSION = /{v=$3} /^PATCHLEVEL = /{p=$3} /^SUBLEVEL =/{s=$3} NR > 6 {exit}
+		END {if (v == "" || p == "") exit 1; print v "." p "." (s == "" ? 0 : s)}' "$1/Makefile"
 }
 
-# base_version: the version of the tree, with the package's where a newer release took the place of the pinned one
+# base_version: the version of the tree, with that of the package where it is not the pinned one
 base_version() {
 	local newer
 	newer=$([ "$TREE" != "$BUILD/linux" ] || sed -n 3p "$BUILD/linux.base" 2>/dev/null)
@@ -60,7 +61,7 @@ series_hash() { queue hash "$@"; }
 take_lock() {
 	mkdir -p "$BUILD"
 	exec 9>"$BUILD/.lock-$1"
-	flock -n 9 || die "another run works in $BUILD (lock .lock-$1); wait for it or use BUILD=another-directory"
+	flock -n 9 || die "another run works in $BUILD (lock .lock-$1); wait for it or use BUILD=dir"
 }
 
 # need_space DIR MIB WHAT: stop unless DIR's file system has MIB mebibytes free

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
-# The fast checks of patches and scripts, without a kernel build: those that push and pop the series in parallel with the others.
+# The fast checks of patches and scripts, without a kernel build; those that push and pop the
+# series run in parallel with the others.
 . "$(dirname "$0")/lib.sh"
 
 mkdir -p "$RESULTS"

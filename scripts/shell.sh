@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
-# An interactive shell in a virtual machine that runs build/out/vm on this system's own root file system, copy on write.
+# A shell in a virtual machine that runs build/out/vm on this system's root, copy on write.
 . "$(dirname "$0")/lib.sh"
 
 image=$KERNELS/vm/arch/x86/boot/bzImage

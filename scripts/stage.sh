@@ -22,12 +22,14 @@ run)
 	exit "$code"
 	;;
 finish)
-	awk '$1 != "#" {printf "%s%s %.1f min", sep, $1, $2 / 60; sep = ", "; sum += $2} END {printf "; together %.1f min\n", sum / 60}' "$times"
+	awk '$1 != "#" {printf "%s%s %.1f min", sep, $1, $2 / 60; sep = ", "; sum += $2}
+		END {printf "; together %.1f min\n", sum / 60}' "$times"
 	cat <<END
 
-Linux $(kernel_version "$TREE") with the series${GROUP:+ (group $GROUP)} is in $TREE, built in $KERNELS/vm.
-  make test     everything that must hold          make shell    an interactive virtual machine
-  make help     all targets                        README.md     what the options do, how to apply to another tree
+Linux $(kernel_version "$TREE") with the series${GROUP:+ (group $GROUP)} is in $TREE,
+built in $KERNELS/vm.
+  make test     everything that must hold      make shell    an interactive virtual machine
+  make help     all targets                    README.md     the options, how to use another tree
 END
 	;;
 *)

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
-# Everything that must hold, stage after stage; a failing stage does not stop the later ones, except that nothing can be
-# tested without a tree and the plain kernel. The results of all stages go to build/results/tests.json and junit.xml.
+# Everything that must hold, stage after stage; a failing stage does not stop the later ones, except
+# that nothing can be tested without a tree and the plain kernel. The results of all stages go to
+# build/results/tests.json and junit.xml.
 #   test.sh           make test; with GROUP= what belongs to these groups, in build/results/GROUP
 #   test.sh full      the same and the slow jobs
 #   test.sh job       the slow job JOB=NAME alone, in build/results/job-NAME
@@ -11,7 +12,8 @@ cd "$ROOT"
 stage=scripts/stage.sh
 declare -a failed=()
 mode=${1:-test}
-case $mode in test | full) ;; job) [ -n "${JOB:-}" ] || die "JOB= is not given" ;; *) die "usage: test.sh [full | job]" ;; esac
+[[ $mode =~ ^(test|full|job)$ ]] || die "usage: test.sh [full | job]"
+[ "$mode" != job ] || [ -n "${JOB:-}" ] || die "JOB= is not given"
 
 run() {
 	local name=$1
@@ -20,7 +22,7 @@ run() {
 	"$stage" run "$name" "$@" </dev/null || failed+=("$name")
 }
 
-# background NAME COMMAND...: a stage that runs in parallel with the next ones, with the processor time that they leave
+# background NAME COMMAND...: a stage in parallel with the next ones, in the time that they leave
 background() {
 	background_name=$1
 	setsid nice -n 19 "$stage" run "$@" </dev/null > "$RESULTS/$1.out" 2>&1 &
@@ -46,8 +48,8 @@ must() {
 finish() {
 	echo
 	command -v python3 >/dev/null || die "no python3: the tools could not be installed"
-	exec python3 scripts/report.py --results "$RESULTS" --series "$(series_hash "${GROUP:-}")" --base "$(base_version)" \
-		"${failed[@]/#/--failed-stage=}"
+	exec python3 scripts/report.py --results "$RESULTS" --series "$(series_hash "${GROUP:-}")" \
+		--base "$(base_version)" "${failed[@]/#/--failed-stage=}"
 }
 
 # tested FOLDER...: those of the folders below selftests/ that have tests
@@ -56,8 +58,14 @@ tested() {
 	for name; do ! compgen -G "selftests/$name/test_*.py" >/dev/null || echo "$name"; done
 }
 
+interrupted() {
+	warn "interrupted; make test begins again, builds continue"
+	[ -z "$background_pid" ] || kill -- "-$background_pid" || true
+	exit 130
+}
+
 background_pid=
-trap 'warn "interrupted; make test begins again, builds continue"; [ -z "$background_pid" ] || kill -- "-$background_pid" || true; exit 130' INT TERM
+trap interrupted INT TERM
 take_lock test
 rm -rf "$RESULTS/parts" "$RESULTS/tests.json" "$RESULTS/junit.xml"
 "$stage" start test
@@ -71,13 +79,14 @@ if [ "$mode" = job ]; then
 fi
 run lint scripts/lint.sh
 must kernel scripts/kernel.sh vm
-for name in $(scripts/python.sh -m selftests.vm.boots --list | awk '$2 != "vm" {print $2}' | sort -u); do
+for name in $(scripts/python.sh -m selftests.vm.boots --list |
+	awk '$2 != "vm" {print $2}' | sort -u); do
 	run "kernel_$name" scripts/kernel.sh "$name"
 done
 must kselftests scripts/kselftests.sh
 # The boots that run alone leave a processor
-[ -n "${GROUP:-}" ] || background identity selftests/results_file.py identity/off_means_off "nothing to compare" \
-	"$RESULTS/parts/identity.json" selftests/identity/identity.py
+[ -n "${GROUP:-}" ] || background identity selftests/results_file.py identity/off_means_off \
+	"nothing to compare" "$RESULTS/parts/identity.json" selftests/identity/identity.py
 run boots scripts/python.sh -m selftests.vm.boots
 [ -z "$background_pid" ] || joined
 run model_build env KERNEL="$KERNELS/vm" scripts/model.sh build
@@ -87,7 +96,8 @@ for name in $(tested "${chosen[@]}"); do
 	run "$name" scripts/pytest.sh "$name" -m "not full and not bench" "selftests/$name"
 done
 if [ -z "${GROUP:-}" ]; then
-	run runner scripts/pytest.sh runner -m "not full" selftests/vm selftests/identity selftests/results selftests/test_proofs.py
+	run runner scripts/pytest.sh runner -m "not full" \
+		selftests/vm selftests/identity selftests/results selftests/test_proofs.py
 	run queue scripts/pytest.sh queue -m "not static and not robust and not full" selftests/queue
 	run robust scripts/pytest.sh robust -m robust selftests/queue
 fi

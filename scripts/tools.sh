@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
-# tools.sh [SECTION...]: installs the distribution packages of these sections of configs/packages (default: test) and the
-# pinned Python tools of configs/requirements.txt. It first prints what is missing and its size; it installs as root on a
-# Debian-like system. INSTALL=0 never installs: it prints the command and stops.
+# tools.sh [SECTION...]: installs the distribution packages of these sections of configs/packages
+# (default: test) and the pinned Python tools of configs/requirements.txt, as root on a Debian-like
+# system. It first prints what is missing. INSTALL=0 prints the command that installs it, and stops.
 . "$(dirname "$0")/lib.sh"
 
 LIST=$ROOT/configs/packages
@@ -29,7 +29,7 @@ missing_packages() {
 		esac
 		[ "$section" = "$1" ] || continue
 		is_there "$kind" "$argument" && continue
-		case $package in *@GCC@*) package=${package/@GCC@/$(gcc -dumpversion | cut -d. -f1)} ;; esac
+		[[ $package != *@GCC@* ]] || package=${package/@GCC@/$(gcc -dumpversion | cut -d. -f1)}
 		echo "$package"
 	done < "$LIST"
 }
@@ -37,26 +37,29 @@ missing_packages() {
 install_packages() {
 	local packages=("$@") command="apt-get install --no-install-recommends ${*}"
 	if ! command -v apt-get >/dev/null 2>&1; then
-		die "missing: ${packages[*]} (Debian's names); install them with this system's package manager and run again"
+		die "missing: ${packages[*]} (Debian's names);" \
+			"install them with this system's package manager and run again"
 	fi
 	if [ "${INSTALL:-1}" = 0 ] || [ "$(id -u)" != 0 ]; then
 		die "missing packages; as root run: $command"
 	fi
 	say "missing packages: ${packages[*]}"
 	apt-get update -qq || die "apt-get update failed: no network, or a broken sources list"
-	apt-get install --no-install-recommends --assume-no "${packages[@]}" 2>/dev/null | grep -E '^(Need to get|After this)' || true
-	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${packages[@]}" >"$BUILD/apt.log" 2>&1 </dev/null ||
+	$command --assume-no 2>/dev/null | grep -E '^(Need to get|After this)' || true
+	DEBIAN_FRONTEND=noninteractive $command -y -qq >"$BUILD/apt.log" 2>&1 </dev/null ||
 		die "apt-get could not install them; its output is in $BUILD/apt.log"
 }
 
 python_tools() {
 	local pins stamp=$VENV/.pins
-	pins=$(sha256 "$ROOT/configs/requirements.txt")-$(python3 -c 'import sys; print(sys.version_info[:2])')
+	pins=$(python3 -c 'import sys; print(sys.version_info[:2])')
+	pins=$(sha256 "$ROOT/configs/requirements.txt")-$pins
 	[ "$(cat "$stamp" 2>/dev/null)" = "$pins" ] && [ -x "$VENV/bin/vng" ] && return
 	say "installing the Python tools of configs/requirements.txt into ${VENV#"$ROOT"/}"
 	rm -rf "$VENV"
 	python3 -m venv "$VENV"
-	"$VENV/bin/pip" install --quiet --disable-pip-version-check --requirement "$ROOT/configs/requirements.txt" ||
+	"$VENV/bin/pip" install --quiet --disable-pip-version-check \
+		--requirement "$ROOT/configs/requirements.txt" ||
 		die "pip could not install configs/requirements.txt: no network?"
 	echo "$pins" > "$stamp"
 }

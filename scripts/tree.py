@@ -28,6 +28,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -73,12 +74,6 @@ def run(*words: object, cwd: Path, stdin: str = "", check: bool = True,
 def read_lines(path: Path) -> list[str]:
     """Return the lines of a file, none when there is no such file."""
     return path.read_text().splitlines() if path.is_file() else []
-
-
-def put(source: Path, target: Path) -> None:
-    """Copy a file with its time, and make the directory for it."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copy2(source, target)
 
 
 def check_kernel(path: Path, any_version: bool) -> None:
@@ -195,11 +190,16 @@ class Tree:
                         if file.is_file() and file.name != ".timestamp"]
         self.paths = sorted({*paths, *(path for _, path in self.backups)})
         for path in self.paths:
-            if (self.path / path).is_file():
-                put(self.path / path, self.copy / path)
+            self.put(self.path / path, path)
         if self.applied():
             shutil.copytree(self.pc, self.copy / ".pc")
         self.commit("before")
+
+    def put(self, source: Path, path: str) -> None:
+        """Copy a file, if there is one, with its time."""
+        if source.is_file():
+            (self.copy / path).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(source, self.copy / path)
 
     def quilt(self, rc: object, *words: str) -> tuple[int, str]:
         """Run quilt on the copies; returns its exit code and its output."""
@@ -231,7 +231,7 @@ class Tree:
         for backup, path in reversed(self.backups):
             (self.copy / path).unlink(missing_ok=True)
             if backup.stat().st_size:
-                put(backup, self.copy / path)
+                self.put(backup, path)
         shutil.rmtree(self.copy / ".pc", ignore_errors=True)
         self.commit("base")
 
@@ -360,7 +360,7 @@ def branch(path: Path, patches: list[Patch]) -> None:
         return run("git", *words, cwd=path, **more)[1].strip()
 
     code, top = run("git", "rev-parse", "--show-toplevel", cwd=path, check=False)
-    if code or Path(top.strip()).resolve() != path.resolve():
+    if code or not path.samefile(top.strip()):
         raise Stop(f"{path} is not a git tree")
     for name in ("rebase-apply", "rebase-merge"):
         if (path / git("rev-parse", "--git-path", name)).exists():
@@ -368,11 +368,8 @@ def branch(path: Path, patches: list[Patch]) -> None:
     name = f"cache-footprint/{series_hash(patches)}"
     if git("for-each-ref", f"refs/heads/{name}"):
         raise Stop(f"{path} has the branch {name} already")
-    scratch = (path / git("rev-parse", "--git-path", "cache-footprint.new")).resolve()
-    shutil.rmtree(scratch, ignore_errors=True)
-    scratch.mkdir()
-    index = {"GIT_INDEX_FILE": str(scratch / "index")}
-    try:
+    with tempfile.TemporaryDirectory() as scratch:
+        index = {"GIT_INDEX_FILE": f"{scratch}/index"}
         commit = git("rev-parse", "HEAD")
         git("read-tree", "HEAD", **index)
         for patch in patches:
@@ -384,12 +381,10 @@ def branch(path: Path, patches: list[Patch]) -> None:
                 raise Stop(f"{patch.name} does not apply; {path} is as it was ({error})") from error
             author = {"NAME": mail["Author"], "EMAIL": mail["Email"], "DATE": mail["Date"]}
             commit = git("commit-tree", git("write-tree", **index), "-p", commit,
-                         stdin=f"{mail['Subject']}\n\n{(scratch / 'message').read_text()}",
+                         stdin=f"{mail['Subject']}\n\n{Path(scratch, 'message').read_text()}",
                          **{f"GIT_AUTHOR_{key}": value for key, value in author.items()})
         signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
         git("branch", name, commit)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
     say(f"branch {name} in {path}: {len(patches)} commits; git switch checks it out")
 
 
@@ -437,21 +432,18 @@ def main(command: str = "", to: str = "") -> None:
     """Run one command; see the first comment of this file. Raises Stop for every known failure."""
     if command not in ("apply", "unapply", "branch", "export", "edited"):
         raise Stop("usage: tree.py apply|unapply|branch|export DIR|edited")
+    kdir, build = os.environ.get("KDIR"), os.environ.get("BUILD") or ROOT / "build"
     if command == "export" and not to:
         raise Stop("usage: make export DIR=debian/patches/cache-footprint [GROUP=name]")
-    if command == "branch" and not os.environ.get("KDIR"):
+    if command == "branch" and not kdir:
         raise Stop("usage: make branch KDIR=git-tree [GROUP=name]")
     directory = Path(os.environ.get("QUEUE") or ROOT / "patches").resolve()
-    build = os.environ.get("BUILD") or ROOT / "build"
-    path = Path(os.path.abspath(os.environ.get("KDIR") or f"{build}/linux"))
+    path = Path(os.path.abspath(kdir or f"{build}/linux"))
     try:
         work(Tree(path, directory), command, to)
-    except FileNotFoundError as error:
-        if error.filename == "quilt":
-            raise Stop("quilt is not installed: make tools") from error
-        raise Stop(str(error)) from error
     except (OSError, ValueError) as error:
-        raise Stop(str(error)) from error
+        missing = getattr(error, "filename", "") == "quilt"
+        raise Stop("quilt is not installed: make tools" if missing else str(error)) from error
 
 
 def interrupted(*_: object) -> None:

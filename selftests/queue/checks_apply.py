@@ -5,11 +5,14 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 
-from selftests.queue.patchqueue import Group, Hunk, Patch, Queue, parse_diff
+from selftests.queue.patchqueue import Group, Queue, parse_diff
 from selftests.queue.proc import last_lines, must, run
 from selftests.queue.scratch import Sources, checkout, copy_originals, git_am, make_repo, tree_hash
+
+PATCH = "patch -p1 -F0 -E -s -f --no-backup-if-mismatch -i".split()
 
 
 @dataclass(frozen=True)
@@ -34,10 +37,9 @@ def by_quilt(queue: Queue, repo: Path) -> list[str]:
 
 
 def by_patch(queue: Queue, repo: Path) -> list[str]:
-    """Apply each patch with patch -p1 -F0, and stop at the first that fails."""
+    """Apply each patch with patch, without fuzz, and stop at the first that fails."""
     for patch in queue.patches:
-        words = ["patch", "-p1", "-F0", "-E", "-s", "-f", "--no-backup-if-mismatch"]
-        done = run([*words, "-i", patch.path], repo)
+        done = run([*PATCH, patch.path], repo)
         if done.returncode:
             return [f"{patch.name}: patch -F0: {last_lines(done.stdout)}"]
     return []
@@ -55,25 +57,15 @@ def by_quiltimport(queue: Queue, repo: Path) -> list[str]:
     return [f"git quiltimport: {last_lines(done.stdout)}"] if done.returncode else []
 
 
-WAYS = {
-    "quilt": by_quilt,
-    "patch": by_patch,
-    "git_am": by_git_am,
-    "quiltimport": by_quiltimport,
-}
+WAYS = {"quilt": by_quilt, "patch": by_patch, "git_am": by_git_am, "quiltimport": by_quiltimport}
 
 
 def apply_all(queue: Queue, sources: Sources, scratch: Path) -> dict[str, Applied]:
-    """Apply the series in each of the four ways.
-
-    Args: the queue, the sources, a directory for one repository per way.
-    Returns the outcome per way.
-    """
+    """Return what each of the four ways gives, in a repository each below scratch."""
     results: dict[str, Applied] = {}
     first = make_repo(queue, sources, scratch / "base")
     for way, apply in WAYS.items():
-        repo = scratch / way
-        shutil.copytree(first, repo, symlinks=True)
+        repo = shutil.copytree(first, scratch / way, symlinks=True)
         must(["git", "update-index", "-q", "--refresh"], repo)
         findings = apply(queue, repo)
         results[way] = Applied(findings, "" if findings else tree_hash(repo))
@@ -83,13 +75,9 @@ def apply_all(queue: Queue, sources: Sources, scratch: Path) -> dict[str, Applie
 def check_apply(results: dict[str, Applied], way: str) -> list[str]:
     """One way applies, and its tree is that of the other ways."""
     result = results[way]
-    if result.findings:
-        return result.findings
-    return [
+    return result.findings or [
         f"{way} and {other} give different trees: {result.tree} and {found.tree}"
-        for other, found in results.items()
-        if found.tree and found.tree != result.tree
-    ]
+        for other, found in results.items() if found.tree and found.tree != result.tree]
 
 
 def refreshed(queue: Queue, sources: Sources, scratch: Path) -> dict[str, bytes]:
@@ -98,101 +86,43 @@ def refreshed(queue: Queue, sources: Sources, scratch: Path) -> dict[str, bytes]
     Args: the queue, the sources, a directory for copies of both.
     Raises ValueError with one line that names the first patch that does not apply.
     """
-    copy_originals(queue, sources, scratch / "tree")
+    tree = copy_originals(queue, sources, scratch / "tree")
     patches = scratch / "patches"
     patches.mkdir()
-    shutil.copy(queue.root / "series", patches / "series")
-    for patch in queue.patches:
-        shutil.copy(patch.path, patches)
+    for path in (queue.root / "series", *(patch.path for patch in queue.patches)):
+        shutil.copy(path, patches)
     for patch in queue.patches:
         for words in (["push", "--fuzz=0"], ["refresh"]):
-            done = quilt(queue, scratch / "tree", *words, patches=patches)
+            done = quilt(queue, tree, *words, patches=patches)
             if done.returncode:
                 raise ValueError(f"{patch.name}: quilt {words[0]}: {last_lines(done.stdout)}")
     return {patch.name: (patches / patch.name).read_bytes() for patch in queue.patches}
 
 
-def check_refresh_stable(queue: Queue, sources: Sources, scratch: Path) -> list[str]:
+def check_refresh_stable(queue: Queue, sources: Sources, tmp_path: Path) -> list[str]:
     """quilt refresh after each push leaves every patch as it is."""
     if not (queue.root / "scripts/quiltrc").is_file():
         return ["scripts/quiltrc is missing"]
     try:
-        after = refreshed(queue, sources, scratch)
+        after = refreshed(queue, sources, tmp_path)
     except ValueError as error:
         return [str(error)]
-    return [
-        f"{patch.name}: quilt refresh changes it; this mends it: make refresh"
-        for patch in queue.patches
-        if after[patch.name] != patch.path.read_bytes()
-    ]
+    return [f"{patch.name}: quilt refresh changes it; this mends it: make refresh"
+            for patch in queue.patches if after[patch.name] != patch.path.read_bytes()]
 
 
-@dataclass(frozen=True)
-class Range:
-    """Lines first to last of a file that a patch touches, context included."""
-
-    path: str
-    first: int
-    last: int
-    patch: str
-
-
-def follow(origin: list[int | None], hunks: tuple[Hunk, ...]) -> list[list[int]]:
-    """Apply hunks to a list of line origins, in place.
-
-    Args: for each line of the file its number at the start or None if it was
-    added since; the hunks with exact positions.
-    Returns per hunk the numbers of the starting lines it covers.
-    """
-    covered: list[list[int]] = []
-    for hunk in reversed(hunks):
-        start = max(hunk.old_start - 1, 0) if hunk.old_count else hunk.old_start
-        old = origin[start : start + hunk.old_count]
-        covered.insert(0, [number for number in old if number is not None])
-        fresh: list[int | None] = []
-        at = 0
-        for line in hunk.lines:
-            if line[0] == "+":
-                fresh.append(None)
-                continue
-            if line[0] == " ":
-                fresh.append(old[at])
-            at += 1
-        origin[start : start + hunk.old_count] = fresh
-    return covered
-
-
-def footprint(repo: Path, start: str, end: str) -> list[Range]:
-    """Return the ranges of the starting files that the commits start..end touch."""
-    origins: dict[str, list[int | None]] = {}
-    ranges: list[Range] = []
-    log = must(["git", "log", "--reverse", "--format=%H %s", f"{start}..{end}"], repo)
-    for line in log.splitlines():
-        commit, _, subject = line.partition(" ")
-        diff = must(["git", "diff", "-U3", "--no-renames", f"{commit}^", commit], repo)
-        for change in parse_diff(diff):
-            if change.path not in origins:
-                old = run(["git", "show", f"{start}:{change.path}"], repo)
-                count = 0 if old.returncode else len(old.stdout.split("\n"))
-                origins[change.path] = list(range(1, count + 1))
-            for lines in follow(origins[change.path], change.hunks):
-                if lines:
-                    ranges.append(Range(change.path, min(lines), max(lines), subject))
-    return ranges
-
-
-def check_groups_apply(queue: Queue, sources: Sources, scratch: Path) -> list[str]:
+def check_groups_apply(queue: Queue, sources: Sources, tmp_path: Path) -> list[str]:
     """The ungated groups and any one gated group apply without the others, and do not touch.
 
     A group that needs others is left out.
     """
-    repo = make_repo(queue, sources, scratch)
+    repo = make_repo(queue, sources, tmp_path / "groups-apply")
     ungated = [patch for group in queue.groups if not group.gated for patch in group.patches]
     findings = git_am(repo, ungated)
     if findings:
         return [f"ungated groups: {finding}" for finding in findings]
     must(["git", "tag", "prepared"], repo)
-    touched: dict[str, list[Range]] = {}
+    ranges: dict[str, list[tuple[str, range]]] = {}
     for group in queue.groups:
         if not group.gated or queue.needs(group)[0]:
             continue
@@ -200,14 +130,15 @@ def check_groups_apply(queue: Queue, sources: Sources, scratch: Path) -> list[st
         found = git_am(repo, group.patches)
         findings += [f"group {group.name} without the others: {finding}" for finding in found]
         if not found:
-            touched[group.name] = footprint(repo, "prepared", "HEAD")
-            findings += same_new_files(group, queue.groups)
-    return findings + overlaps(touched)
+            diff = must(["git", "diff", "-U3", "--no-renames", "prepared", "HEAD"], repo)
+            ranges[group.name] = [(change.path, range(hunk.start, hunk.start + hunk.count))
+                                  for change in parse_diff(diff) for hunk in change.hunks]
+    return findings + same_new_files(queue.groups) + overlaps(ranges)
 
 
-def check_groups_needs(queue: Queue, sources: Sources, scratch: Path) -> list[str]:
+def check_groups_needs(queue: Queue, sources: Sources, tmp_path: Path) -> list[str]:
     """Each group applies with what it needs, and needs each of that or gives the reason."""
-    repo = make_repo(queue, sources, scratch)
+    repo = make_repo(queue, sources, tmp_path / "groups-needs")
     findings: list[str] = []
     for group in queue.groups:
         others, needed = queue.needs(group)
@@ -224,33 +155,21 @@ def check_groups_needs(queue: Queue, sources: Sources, scratch: Path) -> list[st
     return findings
 
 
-def new_files(patches: list[Patch]) -> set[str]:
-    """Return the files that patches add."""
-    return {diff.path for patch in patches for diff in patch.files if diff.new}
+def same_new_files(groups: list[Group]) -> list[str]:
+    """Report files that two gated groups both add."""
+    new = {group.name: {diff.path for patch in group.patches for diff in patch.files if diff.new}
+           for group in groups if group.gated}
+    return [f"groups {name} and {other} both add {path}"
+            for name, other in combinations(new, 2) for path in sorted(new[name] & new[other])]
 
 
-def same_new_files(group: Group, groups: list[Group]) -> list[str]:
-    """Report files that this group and a later one both add."""
-    later = groups[groups.index(group) + 1 :]
-    return [
-        f"groups {group.name} and {other.name} both add {path}"
-        for other in later
-        for path in sorted(new_files(group.patches) & new_files(other.patches))
-    ]
-
-
-def overlaps(touched: dict[str, list[Range]]) -> list[str]:
-    """Report ranges of two groups that share a line, context included."""
+def overlaps(ranges: dict[str, list[tuple[str, range]]]) -> list[str]:
+    """Report lines (by file and number, context included) that two groups both touch."""
     findings: list[str] = []
-    names = list(touched)
-    for at, name in enumerate(names):
-        for other in names[at + 1 :]:
-            for left in touched[name]:
-                for right in touched[other]:
-                    shared = left.path == right.path
-                    if shared and left.first <= right.last and right.first <= left.last:
-                        findings.append(
-                            f"{left.path}: groups {name} and {other} touch at line "
-                            f"{max(left.first, right.first)}: '{left.patch}', '{right.patch}'"
-                        )
+    for name, other in combinations(ranges, 2):
+        for path, left in ranges[name]:
+            for file, right in ranges[other]:
+                shared = range(max(left.start, right.start), min(left.stop, right.stop))
+                if path == file and shared:
+                    findings.append(f"{path}: groups {name} and {other} touch at line {shared[0]}")
     return findings

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 from email.utils import parsedate_to_datetime
 
 from selftests.queue.patchqueue import BANNER, GATE, NEEDS, Patch, Queue
@@ -12,14 +11,10 @@ from selftests.queue.proc import last_lines, run
 
 SUBJECT = re.compile(r"^\[PATCH\] (?P<where>[A-Za-z0-9_./,-]+(?: [a-z0-9_-]+)?): (?P<what>\S.*)$")
 PERSON = re.compile(r"^[^<>@]+ <[^<>@\s]+@[^<>@\s]+>$")
-MODE_LINE = re.compile(
-    r"^(?:old mode|new mode|deleted file mode|new file mode (?!100644$)"
-    r"|rename |copy |similarity |GIT binary patch|Binary files ).*",
-    re.M,
-)
-# Words that end like another form of the verb but are not one.
+MODE_LINE = re.compile(r"^(?:old mode|new mode|deleted file mode|new file mode (?!100644$)"
+                       r"|rename |copy |similarity |GIT binary patch|Binary files ).*", re.M)
+# Words that end like another form of the verb but are not one
 IMPERATIVES = {"bring", "embed", "feed", "need", "shed", "speed", "string", "seed"}
-PATCH_FILES = {"series"}
 
 
 def file_name(subject: str) -> str:
@@ -28,38 +23,33 @@ def file_name(subject: str) -> str:
     return re.sub(r"[^a-z0-9_]+", "-", title).strip("-") + ".patch"
 
 
-def full_subject(patch: Patch) -> str:
-    """Return the subject with folded lines joined."""
-    match = re.search(r"^Subject: (.*(?:\n[ \t].*)*)", patch.message, re.M)
-    return re.sub(r"\s*\n\s+", " ", match[1]).strip() if match else ""
-
-
 def check_series_files(queue: Queue) -> list[str]:
     """The series and patches/ name the same files, once; groups are in order."""
     findings = [] if queue.names else ["series names no patch"]
-    present = {path.name for path in queue.directory.iterdir()} - PATCH_FILES
-    for name in sorted({name for name in queue.names if queue.names.count(name) > 1}):
-        findings.append(f"{name}: more than once in series")
+    present = {path.name for path in queue.directory.iterdir()} - {"series"}
+    findings += [f"{name}: more than once in series" for name in twice(queue.names)]
     findings += [f"{name}: in series, no such file" for name in queue.names if name not in present]
     findings += [f"{name}: not in series" for name in sorted(present - set(queue.names))]
-    for patch in queue.patches:
-        expected = file_name(full_subject(patch))
-        if patch.name != expected:
-            findings.append(f"{patch.name}: its subject makes it {expected}")
+    expected = {patch.name: file_name(patch.header("Subject")) for patch in queue.patches}
+    findings += [f"{name}: its subject makes it {right}"
+                 for name, right in expected.items() if name != right]
     link = queue.directory / "series"
     if not link.is_symlink() or link.resolve() != (queue.root / "series").resolve():
         findings.append("patches/series is not a symlink to ../series")
     return findings + check_groups(queue)
 
 
+def twice(names: list[str]) -> list[str]:
+    """Return the names that are more than once in a list, sorted."""
+    return sorted({name for name in names if names.count(name) > 1})
+
+
 def check_groups(queue: Queue) -> list[str]:
-    """Each patch is in a group, each group is once and after what it needs, one line is the gate."""
-    findings: list[str] = []
+    """Each patch is in a group, each group is once and after its needs, one line is the gate."""
     names = [group.name for group in queue.groups]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    findings += [f"series: group {name} more than once" for name in twice]
-    lost = [name for group in queue.groups if not group.name for name in group.names]
-    findings += [f"series: {name}: in no group" for name in lost]
+    findings = [f"series: group {name} more than once" for name in twice(names)]
+    findings += [f"series: {name}: in no group"
+                 for group in queue.groups if not group.name for name in group.names]
     for group in queue.groups:
         try:
             queue.needs(group)
@@ -75,32 +65,28 @@ def check_groups(queue: Queue) -> list[str]:
 
 def check_headers_complete(queue: Queue) -> list[str]:
     """From:, Date:, Subject:, a body, ---, Patch-mainline: and a diffstat."""
-    return [
-        f"{patch.name}: {finding}" for patch in queue.patches for finding in header_findings(patch)
-    ]
+    return [f"{patch.name}: {line}" for patch in queue.patches for line in header_findings(patch)]
 
 
 def header_findings(patch: Patch) -> list[str]:
     """Return what is wrong with one patch's header."""
-    findings: list[str] = []
     keys = [line.split(":", 1)[0] for line in patch.message.splitlines()[:3]]
-    if keys != ["From", "Date", "Subject"]:
-        findings.append("the first lines are not From:, Date:, Subject:")
-    if not PERSON.match(patch.header("From")):
-        findings.append("From: is not 'Name <address>'")
+    changelog = re.sub(r"^[A-Z][A-Za-z-]+: .*$", "", patch.body, flags=re.M).strip()
+    findings = subject_findings(patch.header("Subject"))
     try:
         parsedate_to_datetime(patch.header("Date"))
     except (TypeError, ValueError):
         findings.append("Date: is not a mail date")
-    findings += subject_findings(full_subject(patch))
-    if not re.sub(r"^[A-Z][A-Za-z-]+: .*$", "", patch.body, flags=re.M).strip():
-        findings.append("no changelog")
-    if re.search(r"\bthis patch\b", patch.body, re.I):
-        findings.append("the changelog says 'this patch'")
-    if not re.search(r"^Patch-mainline: \S", patch.notes, re.M):
-        findings.append("no Patch-mainline: line below ---")
-    if not re.search(r"^ \d+ files? changed", patch.notes, re.M):
-        findings.append("no diffstat below ---")
+    for right, finding in (
+        (keys == ["From", "Date", "Subject"], "the first lines are not From:, Date:, Subject:"),
+        (PERSON.match(patch.header("From")), "From: is not 'Name <address>'"),
+        (changelog, "no changelog"),
+        (not re.search(r"\bthis patch\b", patch.body, re.I), "the changelog says 'this patch'"),
+        (re.search(r"^Patch-mainline: \S", patch.notes, re.M), "no Patch-mainline: line below ---"),
+        (re.search(r"^ \d+ files? changed", patch.notes, re.M), "no diffstat below ---"),
+    ):
+        if not right:
+            findings.append(finding)
     return findings
 
 
@@ -124,11 +110,8 @@ def subject_findings(subject: str) -> list[str]:
 
 def check_no_signed_off(queue: Queue) -> list[str]:
     """No patch certifies anything: who sends it does."""
-    return [
-        f"{patch.name}: has Signed-off-by:"
-        for patch in queue.patches
-        if re.search(r"^\s*Signed-off-by:", patch.text, re.M | re.I)
-    ]
+    return [f"{patch.name}: has Signed-off-by:" for patch in queue.patches
+            if re.search(r"^\s*Signed-off-by:", patch.text, re.M | re.I)]
 
 
 def check_no_empty_diffs(queue: Queue) -> list[str]:
@@ -137,39 +120,28 @@ def check_no_empty_diffs(queue: Queue) -> list[str]:
     for patch in queue.patches:
         if not patch.files:
             findings.append(f"{patch.name}: no diff")
-        headers = len(re.findall(r"^diff -|^Index: ", patch.diff, re.M))
-        if headers > len(patch.files):
+        if len(re.findall(r"^diff -|^Index: ", patch.diff, re.M)) > len(patch.files):
             findings.append(f"{patch.name}: a file without hunks")
         for diff in patch.files:
             if not diff.hunks:
                 findings.append(f"{patch.name}: {diff.path}: no hunk")
-            for hunk in diff.hunks:
-                if all(line[0] == " " for line in hunk.lines):
-                    findings.append(f"{patch.name}: {diff.path}: an empty hunk")
+            findings += [f"{patch.name}: {diff.path}: an empty hunk" for hunk in diff.hunks
+                         if all(line[0] == " " for line in hunk.lines)]
     return findings
 
 
 def check_mode_bits(queue: Queue) -> list[str]:
     """No patch needs a mode bit, a rename or a binary: quilt drops them."""
-    return [
-        f"{patch.name}: '{match[0].strip()}': quilt cannot carry it"
-        for patch in queue.patches
-        for match in MODE_LINE.finditer(patch.diff)
-    ]
+    return [f"{patch.name}: '{match[0].strip()}': quilt cannot carry it"
+            for patch in queue.patches for match in MODE_LINE.finditer(patch.diff)]
 
 
 def check_spelling(queue: Queue) -> list[str]:
-    """codespell knows no better for the messages and the added lines.
-
-    Raises FileNotFoundError when codespell is not installed.
-    """
-    if not shutil.which("codespell"):
-        raise FileNotFoundError("codespell is not installed")
+    """codespell knows no better for the messages and the added lines."""
     findings: list[str] = []
     for patch in queue.patches:
         added = [line for diff in patch.files for line in diff.added]
-        text = "\n".join([patch.message, *added]) + "\n"
-        done = run(["codespell", "-d", "-"], stdin=text)
+        done = run(["codespell", "-d", "-"], stdin="\n".join([patch.message, *added]) + "\n")
         lines = [line for line in done.stdout.splitlines() if "==>" in line]
         findings += [f"{patch.name}: {line.split(':', 1)[-1].strip()}" for line in lines]
         if done.returncode and not lines:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import sys
 from pathlib import Path
 
@@ -32,7 +31,8 @@ def repo_files(root: Path) -> list[Path]:
 
 def is_text(path: Path) -> bool:
     """Whether a file is text; links are not."""
-    return path.suffix not in BINARY_SUFFIXES and not path.is_symlink() and b"\0" not in path.read_bytes()
+    binary = path.suffix in BINARY_SUFFIXES or path.is_symlink()
+    return not binary and b"\0" not in path.read_bytes()
 
 
 def can_carry_spdx(path: Path, root: Path) -> bool:
@@ -47,13 +47,9 @@ def can_carry_spdx(path: Path, root: Path) -> bool:
 
 def check_spdx(root: Path, files: list[Path]) -> list[str]:
     """Each file that can carry it has an SPDX line among its first five."""
-    return [
-        f"{path.relative_to(root)}: no SPDX line"
-        for path in files
-        if is_text(path)
-        and can_carry_spdx(path, root)
-        and "SPDX-License-Identifier:" not in "\n".join(path.read_text().split("\n")[:5])
-    ]
+    marked = [path for path in files if is_text(path) and can_carry_spdx(path, root)]
+    return [f"{path.relative_to(root)}: no SPDX line" for path in marked
+            if "SPDX-License-Identifier:" not in "\n".join(path.read_text().split("\n")[:5])]
 
 
 def check_whitespace(root: Path, files: list[Path]) -> list[str]:
@@ -64,9 +60,8 @@ def check_whitespace(root: Path, files: list[Path]) -> list[str]:
             continue
         text = path.read_text(errors="replace")
         where = path.relative_to(root)
-        for number, line in enumerate(text.splitlines(), 1):
-            if line != line.rstrip():
-                findings.append(f"{where}:{number}: trailing whitespace")
+        findings += [f"{where}:{number}: trailing whitespace"
+                     for number, line in enumerate(text.splitlines(), 1) if line != line.rstrip()]
         if text and not text.endswith("\n"):
             findings.append(f"{where}: no newline at the end")
     return findings
@@ -75,31 +70,28 @@ def check_whitespace(root: Path, files: list[Path]) -> list[str]:
 def check_no_machine(root: Path, files: list[Path]) -> list[str]:
     """No file names a machine's own path, its host name or a package host."""
     host = os.uname().nodename
-    name = re.compile(rf"(?<![\w.-]){re.escape(host)}(?![\w.-])") if len(host) > 8 else None
+    name = re.compile(rf"(?<![\w.-]){re.escape(host)}(?![\w.-])" if len(host) > 8 else r"(?!)")
     findings: list[str] = []
     for path in files:
         if not is_text(path) or path.name == "COPYING" or path == Path(__file__).resolve():
             continue
         for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
-            match = MACHINE.search(line) or (name and name.search(line))
-            if match:
+            if match := MACHINE.search(line) or name.search(line):
                 findings.append(f"{path.relative_to(root)}:{number}: '{match[0].strip()}'")
     return findings
 
 
 def check_scripts(root: Path) -> list[str]:
     """Each file in scripts/ can be run, or another file sources or reads it."""
-    folder = root / "scripts"
-    scripts = [path for path in sorted(folder.iterdir()) if path.is_file()]
-    texts = {path: path.read_text(errors="replace") for path in [*scripts, root / "Makefile"] if path.is_file()}
+    scripts = [path for path in sorted((root / "scripts").iterdir()) if path.is_file()]
+    texts = {path: path.read_text(errors="replace") for path in [*scripts, root / "Makefile"]}
     findings: list[str] = []
     for path in scripts:
+        named = re.compile(rf"(?<![\w.-]){re.escape(path.name)}(?![\w.-])")
         if os.access(path, os.X_OK):
             if not texts[path].startswith("#!"):
                 findings.append(f"scripts/{path.name}: executable without #!")
-            continue
-        named = re.compile(rf"(?<![\w.-]){re.escape(path.name)}(?![\w.-])")
-        if not any(named.search(text) for other, text in texts.items() if other != path):
+        elif not any(named.search(text) for other, text in texts.items() if other != path):
             findings.append(f"scripts/{path.name}: neither executable nor sourced")
     return findings
 
@@ -107,22 +99,12 @@ def check_scripts(root: Path) -> list[str]:
 def shell_scripts(root: Path) -> list[Path]:
     """Return the shell scripts in scripts/ and .ci/run."""
     paths = [*sorted((root / "scripts").iterdir()), root / ".ci/run"]
-    found: list[Path] = []
-    for path in paths:
-        if path.is_file() and is_text(path):
-            first = path.read_text(errors="replace").split("\n", 1)[0]
-            if SHELL.match(first) or path.suffix == ".sh":
-                found.append(path)
-    return found
+    return [path for path in paths if path.is_file() and is_text(path)
+            and (path.suffix == ".sh" or SHELL.match(path.read_text(errors="replace")))]
 
 
 def check_shellcheck(root: Path) -> list[str]:
-    """shellcheck has nothing to say about the shell scripts.
-
-    Raises FileNotFoundError when shellcheck is not installed.
-    """
-    if not shutil.which("shellcheck"):
-        raise FileNotFoundError("shellcheck is not installed")
+    """shellcheck has nothing to say about the shell scripts."""
     scripts = shell_scripts(root)
     if not scripts:
         return ["no shell script found"]
@@ -131,44 +113,33 @@ def check_shellcheck(root: Path) -> list[str]:
     return lines or ([f"shellcheck: status {done.returncode}"] if done.returncode else [])
 
 
-def check_python(root: Path, files: list[Path], scratch: Path) -> list[str]:
+def check_python(root: Path, files: list[Path], tmp_path: Path) -> list[str]:
     """Every Python file compiles; the byte code goes to a scratch directory."""
     paths = [path for path in files if path.suffix == ".py"]
     if not paths:
         return ["no Python file found"]
     words = [sys.executable, "-m", "compileall", "-q", "-f", *paths]
-    done = run(words, root, env={"PYTHONPYCACHEPREFIX": str(scratch)})
+    done = run(words, root, env={"PYTHONPYCACHEPREFIX": str(tmp_path)})
     return [f"compileall: {last_lines(done.stdout, 4)}"] if done.returncode else []
 
 
 def readme_targets(text: str) -> list[str]:
     """Return the make targets that a README's code names."""
-    code = re.findall(r"^(?: {4,}|\t)(.*)$", text, re.M)
+    code = re.findall(r"^(?: {4,}|\t)(.*)$", text, re.M) + re.findall(r"`([^`\n]+)`", text)
     for block in re.findall(r"^```[^\n]*\n(.*?)^```", text, re.M | re.S):
         code += block.splitlines()
-    code += re.findall(r"`([^`\n]+)`", text)
-    targets: set[str] = set()
-    for line in code:
-        match = re.match(r"\s*(?:\$ )?make((?:\s+[^\s#;&|]+)*)", line)
-        for word in match[1].split() if match else []:
-            if word == "-C":
-                break
-            if re.fullmatch(r"[a-z][a-z-]*", word):
-                targets.add(word)
-    return sorted(targets)
+    calls = [re.match(r"\s*(?:\$ )?make((?:\s+[^\s#;&|]+)*)", line) for line in code]
+    words = [word for call in calls if call for word in call[1].partition("-C")[0].split()]
+    return sorted({word for word in words if re.fullmatch(r"[a-z][a-z-]*", word)})
 
 
 def check_readme(root: Path) -> list[str]:
     """What the README tells a user to make is a target, and help is one."""
     if not (root / "Makefile").is_file() or not (root / "README.md").is_file():
         return ["no Makefile or no README.md"]
-    findings: list[str] = []
     done = run(["make", "-n", "help"], root)
-    if done.returncode:
-        findings.append(f"make help: {last_lines(done.stdout)}")
-    database = run(["make", "-npq"], root).stdout
-    known = set(re.findall(r"^([a-z][\w-]*):(?!=)", database, re.M))
-    for target in readme_targets((root / "README.md").read_text()):
-        if target not in known:
-            findings.append(f"README.md: make {target}: no such target")
-    return findings
+    findings = [f"make help: {last_lines(done.stdout)}"] if done.returncode else []
+    known = re.findall(r"^([a-z][\w-]*):(?!=)", run(["make", "-npq"], root).stdout, re.M)
+    return findings + [f"README.md: make {target}: no such target"
+                       for target in readme_targets((root / "README.md").read_text())
+                       if target not in known]

@@ -24,23 +24,12 @@ from selftests.queue.patchqueue import Patch, Queue
 from selftests.queue.proc import last_lines, run
 from selftests.queue.scratch import Sources
 
-# What stands for all users of a header: the copies' and the patched code's
-# users, in every directory the series works in.
-HEADER_OBJECTS = (
-    "arch/x86/kernel/process.o",
-    "arch/x86/kernel/setup.o",
-    "arch/x86/kernel/vmlinux.lds",
-    "arch/x86/lib/usercopy_64.o",
-    "fs/exec.o",
-    "fs/read_write.o",
-    "init/main.o",
-    "kernel/fork.o",
-    "kernel/sched/core.o",
-    "kernel/sysctl.o",
-    "lib/iov_iter.o",
-    "mm/filemap.o",
-    "mm/memory.o",
-)
+# For all users of a header: those of the copies and of the patched code, in every directory
+HEADER_OBJECTS = """
+    arch/x86/kernel/process.o arch/x86/kernel/setup.o arch/x86/kernel/vmlinux.lds
+    arch/x86/lib/usercopy_64.o fs/exec.o fs/read_write.o init/main.o kernel/fork.o
+    kernel/sched/core.o kernel/sysctl.o lib/iov_iter.o mm/filemap.o mm/memory.o
+""".split()
 NOT_KERNEL = ("tools/", "Documentation/", "samples/", "scripts/", "rust/")
 WARNING = re.compile(r"(?:warning|error): ")
 BUILDING = re.compile(r"^  (?:CC|AS|LDS|CC \[M\]|AS \[M\])\s+(\S+)$")
@@ -54,7 +43,7 @@ BUILD_TOOLS = ("tools/objtool/", "scripts/", "arch/x86/tools/")
 SOURCE = {".c", ".h", ".S"}
 # kbuild builds these from arch/x86 and from arch/x86/lib; at the same time the two collide
 TWICE = "arch/x86/lib/"
-# Stands for an object: Kconfig takes the configuration
+# In place of an object: that Kconfig takes the configuration
 CONFIGURED = ".config"
 
 
@@ -76,18 +65,17 @@ def normalise(line: str, places: list[Path]) -> str:
 
 
 def is_module_macro(line: str, places: list[Path]) -> bool:
-    """Whether this is what sparse 0.6.4 says of any MODULE_LICENSE(), any
-    module_param() and their like: their static assertion compares two lengths
-    of a string, and it cannot tell that __builtin_strlen() is constant.
+    """Whether this is what sparse 0.6.4 says of any MODULE_LICENSE(), module_param() and the like.
+
+    Their static assertion compares two lengths of a string, and sparse cannot tell that
+    __builtin_strlen() is constant.
     """
     found = re.match(r"(\S+?):(\d+):\d+: error: bad constant expression$", line)
-    if not found:
-        return False
-    for path in (Path(found[1]), *(place / found[1] for place in places)):
-        if path.is_file():
-            source = path.read_text(errors="replace").splitlines()
-            number = int(found[2])
-            return number <= len(source) and source[number - 1].startswith(("MODULE_", "module_param("))
+    paths = [place / found[1] for place in (Path(), *places)] if found else []
+    for path in (path for path in paths if path.is_file()):
+        source = ["", *path.read_text(errors="replace").splitlines(), ""]
+        number = min(int(found[2]), len(source) - 1)
+        return source[number].startswith(("MODULE_", "module_param("))
     return False
 
 
@@ -99,8 +87,7 @@ def split_output(text: str, places: list[Path]) -> dict[str, list[str]]:
     found: dict[str, set[str]] = {}
     current = ""
     for line in text.splitlines():
-        built = BUILDING.match(line)
-        if built:
+        if built := BUILDING.match(line):
             current = built[1]
             found[current] = set()
         elif WARNING.search(line) and current and not is_module_macro(line, places):
@@ -109,17 +96,13 @@ def split_output(text: str, places: list[Path]) -> dict[str, list[str]]:
 
 
 def checker() -> str:
-    """Return make's CHECK: sparse, taught the one keyword old releases lack.
+    """Return make's CHECK: sparse, with the one keyword old releases lack; '' if none works.
 
-    The kernel turns C=1 off for a sparse that does not know __typeof_unqual__.
-    Treating it as __typeof__ keeps qualifiers that it should drop; what that
-    adds in warnings is there before and after a step.  Empty when there is no
-    sparse that works.
+    The kernel turns C=1 off for a sparse that does not know __typeof_unqual__. As __typeof__ it
+    keeps qualifiers that it should drop; the warnings of that are there before and after a step.
     """
-    if not shutil.which("sparse"):
-        return ""
     for words in (["sparse"], ["sparse", "-D__typeof_unqual__=__typeof__"]):
-        if "error" not in run([*words, "-"], stdin=UNQUAL).stdout:
+        if shutil.which("sparse") and "error" not in run([*words, "-"], stdin=UNQUAL).stdout:
             return " ".join(words)
     return ""
 
@@ -127,11 +110,8 @@ def checker() -> str:
 def touched_objects(patch: Patch) -> list[str]:
     """Return the objects a patch touches; any header brings the fixed list."""
     objects: set[str] = set()
-    for diff in patch.files:
-        path = Path(diff.path)
-        if diff.path.startswith(NOT_KERNEL):
-            continue
-        if diff.path.endswith(".lds.S"):
+    for path in (Path(diff.path) for diff in patch.files if not diff.path.startswith(NOT_KERNEL)):
+        if path.name.endswith(".lds.S"):
             objects.add(str(path.with_suffix("")))
         elif path.suffix in (".c", ".S"):
             objects.add(str(path.with_suffix(".o")))
@@ -163,28 +143,23 @@ class Known:
         read = {path: files.get(path) for path in [*self.always, *dependencies]}
         return proofs.key(object=name, headers=headers, files=read, **self.inputs)
 
-    def dependencies(self, name: str) -> list[list[str]]:
-        """Return the lists of touched files that builds of this object have read."""
-        return self.lists.lookup(proofs.key(object=name, paths=self.states.paths)) or []
+    def dependencies(self, name: str) -> tuple[str, list[list[str]]]:
+        """Return the lists of touched files that builds of this object have read, and their key."""
+        index = proofs.key(object=name, paths=self.states.paths)
+        return index, self.lists.lookup(index) or []
 
     def warnings(self, state: int, name: str) -> list[str] | None:
         """Return the warnings of an object at a state, None when it has to be built."""
-        for dependencies in self.dependencies(name):
-            found = self.objects.lookup(self.key(state, name, dependencies))
-            if found is not None:
-                return found
-        return None
+        found = (self.objects.lookup(self.key(state, name, dependencies))
+                 for dependencies in self.dependencies(name)[1])
+        return next((warnings for warnings in found if warnings is not None), None)
 
     def keep(self, state: int, name: str, read: set[str] | None, warnings: list[str]) -> None:
-        """Keep the warnings of an object.
-
-        Args: the state, the object, the files of the tree it read (None: not known), the warnings.
-        """
+        """Keep the warnings of an object that has read these files of the tree (None: unknown)."""
         dependencies = [path for path in self.states.paths if Path(path).suffix in SOURCE
                         and (read is None or path in read)]
-        lists = self.dependencies(name)
+        index, lists = self.dependencies(name)
         if dependencies not in lists:
-            index = proofs.key(object=name, paths=self.states.paths)
             self.lists.store(index, [*lists, dependencies])
         self.objects.store(self.key(state, name, dependencies), warnings)
 
@@ -213,13 +188,12 @@ class Stepper:
         """
         self.out.mkdir(parents=True, exist_ok=True)
         self.mover.go(number)
-        trial = self.out / ".config.step"
+        trial, target = self.out / ".config.step", self.out / ".config"
         trial.write_text(self.config)
         words = [word for word in self.make if word not in ("-k", parallel())]
         done = run([*words, f"KCONFIG_CONFIG={trial}", "olddefconfig"])
         if done.returncode:
             return f"olddefconfig: {last_lines(done.stdout)}"
-        target = self.out / ".config"
         if not target.is_file() or target.read_bytes() != trial.read_bytes():
             trial.replace(target)
         return ""
@@ -229,15 +203,13 @@ class Stepper:
 
         Returns the warnings of each that builds, and why each other does not ('' for all of them).
         """
-        if not objects:
-            return {}, {}
         for name in objects:
             (self.out / name).unlink(missing_ok=True)
         check = ["C=1", f"CHECK={self.checker}"] if self.checker else []
         twice = [name for name in objects if name.startswith(TWICE)]
         once = [name for name in objects if name not in twice]
-        done = [run([*self.make, *check, "W=1", *words])
-                for words in (once, ["-j1", *twice]) if set(words) - {"-j1"}]
+        done = [run([*self.make, *check, "W=1", *words, *names])
+                for words, names in (([], once), (["-j1"], twice)) if names]
         text = "".join(one.stdout for one in done)
         status = any(one.returncode for one in done)
         warnings = split_output(text, [self.mover.tree, self.out])
@@ -268,10 +240,14 @@ class Stepper:
         for name in objects:
             command = (self.out / name).with_name(f".{Path(name).name}.cmd")
             files = self.files_in(command) if command.is_file() else set()
-            stem = name.removesuffix(".o")
-            own = files & {f"{stem}.c", f"{stem}.S", f"{name}.S"}
-            found[name] = files | constants if own else None
+            found[name] = files | constants if files.intersection(sources_of(name)) else None
         return found
+
+
+def sources_of(name: str) -> list[str]:
+    """Return the possible sources of an object."""
+    stem = name.removesuffix(".o")
+    return [f"{name}.S"] if name.endswith(".lds") else [f"{stem}.c", f"{stem}.S"]
 
 
 def first_error(text: str, name: str) -> str:
@@ -289,22 +265,17 @@ def wanted(names: set[str], states: States, state: int, kernel: Path, built: Pat
     Args: the objects, the states, the number of patches, the pushed tree, the built kernel.
     """
     files, touched = states.files(state), set(states.paths)
-
-    def there(name: str) -> bool:
-        stem = name.removesuffix(".o")
-        sources = [f"{name}.S"] if name.endswith(".lds") else [f"{stem}.c", f"{stem}.S"]
-        return any(path in files if path in touched else (kernel / path).is_file()
-                   for path in sources)
-
-    return sorted(name for name in names if (built / name).is_file() and there(name))
+    return sorted(name for name in names if (built / name).is_file() and any(
+        path in files if path in touched else (kernel / path).is_file()
+        for path in sources_of(name)))
 
 
 def run_steps(queue: Queue, sources: Sources, config: Path, build: Path) -> tuple[list[Step], bool]:
     """Build what is not known of every step.
 
-    Args: the queue, the sources, the .config of the built kernel (its objects
-    say what the configuration builds), the build directory.
-    Returns one Step per patch, and whether nothing had to be built.  Raises FileNotFoundError
+    Args: the queue, the sources, the .config of the built kernel (its objects say what the
+    configuration builds), the build directory.
+    Returns one Step per patch, and whether nothing had to be built. Raises FileNotFoundError
     when there is no built kernel, RuntimeError when the series does not apply.
     """
     if not config.is_file() or not (config.parent / "vmlinux").is_file():
@@ -363,8 +334,3 @@ def check_each_step_builds(steps: list[Step]) -> list[str]:
 def check_sparse_w1(steps: list[Step]) -> list[str]:
     """No step has a warning of sparse or W=1 that was not there before it."""
     return [f"{step.patch}: new: {line}" for step in steps for line in step.warnings]
-
-
-def build_directory() -> Path:
-    """Return CF_BUILD."""
-    return Path(os.environ["CF_BUILD"])

@@ -26,21 +26,15 @@ def queue() -> Queue:
 def sources() -> Sources:
     """The kernel sources; a failure with a clear line when there are none."""
     found = Sources.from_env()
-    try:
-        if not found.original("Makefile"):
-            raise FileNotFoundError("the base has no Makefile: run `make base`")
-    except FileNotFoundError as error:
-        pytest.fail(str(error), pytrace=False)
+    if not found.original("Makefile"):
+        raise FileNotFoundError("the base has no Makefile: run `make base`")
     return found
 
 
 @pytest.fixture(scope="session")
 def kernel(sources: Sources) -> Path:
     """The pushed kernel tree; a failure with a clear line when it is absent."""
-    try:
-        return sources.kernel()
-    except FileNotFoundError as error:
-        pytest.fail(str(error), pytrace=False)
+    return sources.kernel()
 
 
 @pytest.fixture

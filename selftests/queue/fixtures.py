@@ -15,27 +15,30 @@ from selftests.queue.scratch import Sources
 
 PREPARATIONS = "preparations"
 MAKEFILE = "VERSION = 7\nPATCHLEVEL = 3\nSUBLEVEL = 4\n"
-AUTHOR = "Ann Example <ann@example.org>"
-DATE = "Mon, 2 Nov 2026 10:00:00 +0000"
 BODY = "A counter starts at zero, which nobody wants.\n\nStart it at one."
-NOTES = "Patch-mainline: not yet, for review\n"
+HEADER = """From: Ann Example <ann@example.org>
+Date: Mon, 2 Nov 2026 10:00:00 +0000
+Subject: [PATCH] {}
+
+{}
+
+---
+Patch-mainline: not yet, for review
+"""
 LINES = "".join(f"line {number}\n" for number in range(1, 41))
 
 
-def change(text: str, *numbers: int, to: str = "changed") -> str:
+def change(text: str, *numbers: int) -> str:
     """Return text with the lines of these numbers (from 1) replaced."""
     lines = text.splitlines(keepends=True)
     for number in numbers:
-        lines[number - 1] = f"{to} {number}\n"
+        lines[number - 1] = f"changed {number}\n"
     return "".join(lines)
 
 
 @dataclass
 class Builder:
-    """Builds a queue and its base tree below a directory.
-
-    tree holds the files as of the last patch, by path.
-    """
+    """Builds a queue and its base tree below root; tree is the files after the last patch."""
 
     root: Path
     tree: dict[str, str] = field(default_factory=lambda: {"lib/a.c": LINES})
@@ -53,9 +56,7 @@ class Builder:
             target.write_text(text)
         (self.patches / "series").symlink_to("../series")
         (self.repo / "scripts").mkdir()
-        rc = Path(__file__).resolve().parents[2] / "scripts/quiltrc"
-        if rc.is_file():
-            shutil.copy(rc, self.repo / "scripts/quiltrc")
+        shutil.copy(Path(__file__).resolve().parents[2] / "scripts/quiltrc", self.repo / "scripts")
         self.group(PREPARATIONS)
 
     @property
@@ -71,35 +72,25 @@ class Builder:
         self.series += [f"# needs: {need}" for need in needs]
         return self
 
-    def patch(self, subject: str, body: str = BODY, notes: str = NOTES, **raw: str) -> Builder:
-        """Add a patch that brings files to new texts.
+    def patch(self, subject: str, body: str = BODY) -> Builder:
+        """Add a patch of one line; subject is 'subsys: Imperative', body the changelog."""
+        return self.edit(subject, {"lib/a.c": change(self.tree["lib/a.c"], 20)}, body)
 
-        Args: 'subsys: Imperative', changelog, what stands below ---; files is
-        passed by edit().
-        """
-        return self.edit(subject, {"lib/a.c": change(self.tree["lib/a.c"], 20)}, body, notes, **raw)
+    def line(self, subject: str, *numbers: int) -> Builder:
+        """Add a patch that changes the lines of these numbers of lib/a.c."""
+        return self.edit(subject, {"lib/a.c": change(self.tree["lib/a.c"], *numbers)})
 
-    def edit(
-        self,
-        subject: str,
-        files: dict[str, str],
-        body: str = BODY,
-        notes: str = NOTES,
-        author: str = AUTHOR,
-    ) -> Builder:
-        """Add a patch with these files' new texts."""
-        diffs: list[str] = []
+    def edit(self, subject: str, files: dict[str, str], body: str = BODY) -> Builder:
+        """Add a patch that brings files, by path, to new texts."""
+        diffs = ""
         for path, text in sorted(files.items()):
-            old = self.tree.get(path, "")
-            lines = difflib.unified_diff(
-                old.splitlines(keepends=True), text.splitlines(keepends=True), f"a/{path}", f"b/{path}"
-            )
-            diffs.append("".join(lines))
+            lines = (old.splitlines(keepends=True) for old in (self.tree.get(path, ""), text))
+            diffs += "".join(difflib.unified_diff(*lines, f"a/{path}", f"b/{path}"))
             self.tree[path] = text
-        stat = f" {len(files)} files changed\n\n"
-        header = f"From: {author}\nDate: {DATE}\nSubject: [PATCH] {subject}\n\n{body}\n\n---\n"
         name = file_name(f"[PATCH] {subject}")
-        (self.patches / name).write_text(header + notes + stat + "".join(diffs))
+        stat = f" {len(files)} files changed\n\n"
+        header = HEADER.format(subject, body)
+        (self.patches / name).write_text(header + stat + diffs)
         self.series.append(name)
         return self
 
@@ -111,8 +102,7 @@ class Builder:
     def canonical(self) -> Queue:
         """Bring every patch to quilt's form, and load the queue."""
         queue = self.write()
-        work = self.root / "canonical"
-        shutil.copytree(self.base, work)
+        work = shutil.copytree(self.base, self.root / "canonical")
         for _ in queue.patches:
             for word in ("push", "refresh"):
                 done = quilt(queue, work, word)

@@ -25,10 +25,7 @@ class States:
     """The files that the series touches after each number of patches, as trees of a git store."""
 
     def __init__(self, queue: Queue, sources: Sources, repo: Path) -> None:
-        """Make the store at repo, anew.
-
-        Raises RuntimeError with one line when a patch does not apply.
-        """
+        """Make the store at repo, anew; RuntimeError with one line if a patch does not apply."""
         shutil.rmtree(repo, ignore_errors=True)
         self.repo = make_repo(queue, sources, repo)
         self.paths = queue.paths
@@ -45,9 +42,8 @@ class States:
         if number not in self.listed:
             lines = must(["git", "ls-tree", "-r", self.trees[number]], self.repo).splitlines()
             rows = [line.split(None, 3) for line in lines]
-            self.listed[number] = {
-                path: f"{mode} {name}" for mode, _, name, path in rows if path in set(self.paths)
-            }
+            self.listed[number] = {path: f"{mode} {name}" for mode, _, name, path in rows
+                                   if path in self.paths}
         return self.listed[number]
 
     def check_out(self, number: int) -> Path:
@@ -58,29 +54,15 @@ class States:
 
 def listing(kernel: Path) -> list[str]:
     """Return 'path size time' of each file of a tree, sorted, without those of quilt and git."""
-    hidden = [
-        "(",
-        "-name",
-        ".pc",
-        "-o",
-        "-name",
-        ".git",
-        "-o",
-        "-name",
-        ".cache-footprint*",
-        ")",
-        "-prune",
-    ]
-    return sorted(
-        must(["find", kernel, *hidden, "-o", "-type", "f", "-printf", "%P %s %T@\\n"]).splitlines()
-    )
+    hidden = "( -name .pc -o -name .git -o -name .cache-footprint* ) -prune".split()
+    files = ["-o", "-type", "f", "-printf", "%P %s %T@\\n"]
+    return sorted(must(["find", kernel, *hidden, *files]).splitlines())
 
 
 def fingerprint(lines: list[str], without: set[str]) -> str:
     """Return one hash of a listing but for some paths."""
-    return hashlib.sha256(
-        "\n".join(line for line in lines if line.rsplit(" ", 2)[0] not in without).encode()
-    ).hexdigest()
+    kept = [line for line in lines if line.rsplit(" ", 2)[0] not in without]
+    return hashlib.sha256("\n".join(kept).encode()).hexdigest()
 
 
 class Mover:
@@ -94,10 +76,9 @@ class Mover:
         self.stamp = tree.with_name(f"{tree.name}.from")
 
     def prepare(self) -> bool:
-        """Make the copy, or make sure that the one that is there is still of the same tree.
+        """Make the copy, unless the one that is there is of the same tree.
 
-        Returns whether it was made: what was built before is of other files then, whatever their
-        times say, and has to go.
+        Returns whether it was made: then all that was built before has to go.
         """
         kernel = self.sources.kernel()
         lines = listing(kernel)
@@ -109,8 +90,7 @@ class Mover:
             self.link(kernel)
             touched, union = [], set(self.states.paths)
         for path in sorted(set(touched) - set(self.states.paths)):
-            original = self.sources.original(path)
-            self.put(path, original)
+            self.put(path, self.sources.original(path))
         self.stamp.write_text("\n".join([fingerprint(lines, union), *sorted(union)]) + "\n")
         return anew
 
@@ -132,18 +112,16 @@ class Mover:
             target.unlink(missing_ok=True)
             return
         mode = PROGRAM if os.access(source, os.X_OK) else PLAIN
-        linked = target.is_file() and target.stat().st_nlink > 1
-        if target.is_file() and not linked and target.read_bytes() == source.read_bytes():
-            target.chmod(mode)
-            return
-        target.parent.mkdir(parents=True, exist_ok=True)
-        scratch = target.with_name(f".{target.name}.new")
-        if linked and target.read_bytes() == source.read_bytes():
-            shutil.copy2(target, scratch)
-        else:
-            shutil.copyfile(source, scratch)
-        scratch.chmod(mode)
-        scratch.replace(target)
+        same = target.is_file() and target.read_bytes() == source.read_bytes()
+        if not same or target.stat().st_nlink > 1:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            scratch = target.with_name(f".{target.name}.new")
+            if same:
+                shutil.copy2(target, scratch)
+            else:
+                shutil.copyfile(source, scratch)
+            scratch.replace(target)
+        target.chmod(mode)
 
     def go(self, number: int) -> None:
         """Bring the copy to the state after `number` patches."""

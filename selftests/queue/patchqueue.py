@@ -9,6 +9,7 @@ directory of the patches; it prints patch names, one a line, or the hash of thei
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import sys
 from collections.abc import Iterable
@@ -18,53 +19,35 @@ from pathlib import Path
 GATE = "# --- gated from here ---"
 BANNER = re.compile(r"^# --- group (?P<name>[a-z-]+): (?P<why>\S.*) ---$")
 NEEDS = re.compile(r"^# needs: (?P<words>[^()]+?)(?: \((?P<why>.+)\))?$")
-HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 
 
-@dataclass(frozen=True)
+@dataclass
 class Hunk:
-    """One hunk: its two ranges, and its lines with their first character."""
+    """One hunk: the first line and the number of lines it replaces, its own lines as they are."""
 
-    old_start: int
-    old_count: int
-    new_start: int
-    new_count: int
-    lines: tuple[str, ...]
-
-    @property
-    def pre(self) -> list[str]:
-        """The lines before the change, context included."""
-        return [line[1:] for line in self.lines if line[0] in " -"]
-
-    @property
-    def post(self) -> list[str]:
-        """The lines after the change, context included."""
-        return [line[1:] for line in self.lines if line[0] in " +"]
-
-    @property
-    def added(self) -> list[str]:
-        """The lines that the change adds."""
-        return [line[1:] for line in self.lines if line[0] == "+"]
+    start: int
+    count: int
+    lines: list[str] = field(default_factory=list)
 
 
-@dataclass(frozen=True)
+@dataclass
 class FileDiff:
-    """The change of one file; new and gone say that it appears or goes."""
+    """The change of one file; new says that the file appears."""
 
     path: str
     new: bool
-    gone: bool
-    hunks: tuple[Hunk, ...]
+    hunks: list[Hunk] = field(default_factory=list)
 
     @property
     def added(self) -> list[str]:
         """All added lines of the file."""
-        return [line for hunk in self.hunks for line in hunk.added]
+        return [line[1:] for hunk in self.hunks for line in hunk.lines if line[0] == "+"]
 
 
 @dataclass(frozen=True)
 class Patch:
-    """One patch file: where it is, its text, and the two halves of that."""
+    """One patch file: where it is, its text and the parts of that (notes are below ---)."""
 
     name: str
     path: Path
@@ -72,19 +55,17 @@ class Patch:
     message: str
     notes: str
     diff: str
-    files: tuple[FileDiff, ...]
+    files: list[FileDiff]
 
     def header(self, name: str) -> str:
-        """Return a mail header's value, '' when there is none."""
-        for line in self.message.split("\n\n", 1)[0].splitlines():
-            key, _, value = line.partition(":")
-            if key == name:
-                return value.strip()
-        return ""
+        """Return a mail header's value with folded lines joined, '' when there is none."""
+        head = self.message.partition("\n\n")[0]
+        match = re.search(rf"^{name}:(.*(?:\n[ \t].*)*)", head, re.M)
+        return re.sub(r"\s*\n\s+", " ", match[1]).strip() if match else ""
 
     @property
     def body(self) -> str:
-        """What stands between the mail headers and the --- line."""
+        """The text between the mail headers and the --- line."""
         return self.message.partition("\n\n")[2].strip()
 
 
@@ -92,8 +73,8 @@ class Patch:
 class Group:
     """A bannered part of the series.
 
-    needs has each word of its `# needs:` lines and the reason in parentheses behind it, '' when
-    there is none: the group does not apply without it then.
+    needs has each word of its `# needs:` lines and the reason in parentheses after it; with ''
+    for no reason, the group does not apply without it.
     """
 
     name: str
@@ -183,94 +164,56 @@ def series_hash(patches: Iterable[Patch]) -> str:
     return hashlib.sha256("".join(patch.diff for patch in patches).encode()).hexdigest()[:16]
 
 
-def clean_path(line: str) -> str:
-    """Return the path of a ---/+++ line without a/ or b/, '' for /dev/null."""
-    name = line[4:].split("\t", 1)[0].strip()
-    return "" if name == "/dev/null" else name.partition("/")[2]
+def parse_diff(text: str) -> list[FileDiff]:
+    """Parse a unified diff with a/ and b/ prefixes, one FileDiff per ---/+++ pair.
 
-
-def parse_hunk(lines: list[str], at: int) -> tuple[Hunk, int]:
-    """Parse the hunk whose @@ line is lines[at].
-
-    Returns the hunk and the index of the line after it.  Raises ValueError
-    when the hunk ends before its counts do.
-    """
-    match = HUNK.match(lines[at])
-    assert match
-    old, new = int(match[2] or 1), int(match[4] or 1)
-    body: list[str] = []
-    at += 1
-    need_old, need_new = old, new
-    while need_old > 0 or need_new > 0:
-        if at == len(lines):
-            raise ValueError("a hunk is cut short")
-        line = lines[at] or " "
-        if line[0] not in " +-\\":
-            raise ValueError(f"a hunk is cut short at '{line}'")
-        if line[0] != "\\":
-            body.append(line)
-        need_old -= line[0] in " -"
-        need_new -= line[0] in " +"
-        at += 1
-    hunk = Hunk(int(match[1]), old, int(match[3]), new, tuple(body))
-    return hunk, at
-
-
-def parse_diff(text: str) -> tuple[FileDiff, ...]:
-    """Parse a unified diff with a/ and b/ prefixes.
-
-    Returns one FileDiff per ---/+++ pair.  Raises ValueError when a hunk is
-    cut short.
+    Raises ValueError when a hunk is cut short.
     """
     files: list[FileDiff] = []
-    lines = text.splitlines()
-    at = 0
-    while at < len(lines) - 1:
-        if not (lines[at].startswith("--- ") and lines[at + 1].startswith("+++ ")):
-            at += 1
+    before = ""
+    old = new = 0  # lines of the hunk that are still to come
+    for line in text.splitlines():
+        kind = line[:1] or " "
+        if old > 0 or new > 0:
+            if kind not in " +-\\":
+                raise ValueError(f"a hunk is cut short at '{line}'")
+            if kind != "\\":
+                files[-1].hunks[-1].lines.append(line or " ")
+            old -= kind in " -"
+            new -= kind in " +"
             continue
-        old, new = clean_path(lines[at]), clean_path(lines[at + 1])
-        at += 2
-        hunks: list[Hunk] = []
-        while at < len(lines) and HUNK.match(lines[at]):
-            hunk, at = parse_hunk(lines, at)
-            hunks.append(hunk)
-        # With -p ab both names are the file's, also for a new or gone one.
-        is_new = not old or bool(hunks) and hunks[0].old_start == hunks[0].old_count == 0
-        is_gone = not new or bool(hunks) and hunks[0].new_start == hunks[0].new_count == 0
-        files.append(FileDiff(new or old, is_new, is_gone, tuple(hunks)))
-    return tuple(files)
-
-
-def split_patch(text: str) -> tuple[str, str, str]:
-    """Split a patch into message, what stands below ---, and the diff."""
-    start = re.search(r"^(?:diff -|Index: |--- [^\n]+\n\+\+\+ )", text, re.M)
-    head = text[: start.start()] if start else text
-    diff = text[start.start() :] if start else ""
-    message, _, notes = head.partition("\n---\n")
-    return message, notes, diff
+        if before.startswith("--- ") and line.startswith("+++ "):
+            was, now = (name[4:].split("\t")[0].strip() for name in (before, line))
+            path = was if now == os.devnull else now
+            files.append(FileDiff(path.partition("/")[2], was == os.devnull))
+        elif files and (match := HUNK.match(line)):
+            start, old, new = (int(number or 1) for number in match.groups())
+            files[-1].hunks.append(Hunk(start, old))
+            # With -p ab both names are the file's, also for a new one
+            files[-1].new |= start == old == 0
+        before = line
+    if old > 0 or new > 0:
+        raise ValueError("a hunk is cut short")
+    return files
 
 
 def load_patch(path: Path) -> Patch:
-    """Read one patch file.
-
-    Raises OSError when it is missing and ValueError when it is malformed.
-    """
+    """Read one patch file; raises OSError when it is missing, ValueError when it is malformed."""
     try:
         text = path.read_text(encoding="utf-8")
-        message, notes, diff = split_patch(text)
-        files = parse_diff(diff)
+        start = re.search(r"^(?:diff -|Index: |--- [^\n]+\n\+\+\+ )|\Z", text, re.M).start()
+        message, _, notes = text[:start].partition("\n---\n")
+        files = parse_diff(text[start:])
     except ValueError as error:
         raise ValueError(f"{path.name}: {error}") from error
-    return Patch(path.name, path, text, message, notes, diff, files)
+    return Patch(path.name, path, text, message, notes, text[start:], files)
 
 
 def load_queue(root: Path) -> Queue:
     """Read ROOT/series and the patches it names, from ROOT/patches or else from ROOT itself.
 
-    Names without a file stay in names only: check_series_files reports them.
-    Raises OSError when there is no series file, ValueError when a patch is
-    malformed.
+    Names without a file are in names only: check_series_files reports them.
+    Raises OSError when there is no series file, ValueError when a patch is malformed.
     """
     directory = root / "patches" if (root / "patches").is_dir() else root
     queue = Queue(root, directory, [])
@@ -301,11 +244,8 @@ def main(directory: str, what: str, *wanted: str) -> None:
         patches = queue.choose(" ".join(wanted).split())
     except (FileNotFoundError, ValueError) as error:
         sys.exit(f"series: error: {error}")
-    if what == "hash":
-        print(series_hash(patches))
-        return
-    for patch in patches:
-        print(patch.name)
+    for line in [series_hash(patches)] if what == "hash" else [patch.name for patch in patches]:
+        print(line)
 
 
 if __name__ == "__main__":

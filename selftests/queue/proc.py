@@ -11,54 +11,24 @@ from pathlib import Path
 from typing import TypeVar
 
 Item = TypeVar("Item")
+# The user's quilt and git settings must not decide what a check finds
+IGNORED = ("QUILT_", "GIT_", "LC_", "MAKEFLAGS", "MFLAGS")
+SET = {"LC_ALL": "C.UTF-8", "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}
+SET |= {f"GIT_{role}_NAME": "Queue Check" for role in ("AUTHOR", "COMMITTER")}
+SET |= {f"GIT_{role}_EMAIL": "queue@localhost" for role in ("AUTHOR", "COMMITTER")}
 
 
-def clean_env(extra: dict[str, str] | None = None) -> dict[str, str]:
-    """Return the environment for child programs.
-
-    The user's quilt and git settings must not decide what a check finds, and
-    messages must be those of the C locale.
-    """
-    env = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith(("QUILT_", "GIT_", "LC_", "MAKEFLAGS", "MFLAGS"))
-    }
-    env.update(
-        LC_ALL="C.UTF-8",
-        GIT_CONFIG_NOSYSTEM="1",
-        GIT_CONFIG_GLOBAL=os.devnull,
-        GIT_AUTHOR_NAME="Queue Check",
-        GIT_AUTHOR_EMAIL="queue@localhost",
-        GIT_COMMITTER_NAME="Queue Check",
-        GIT_COMMITTER_EMAIL="queue@localhost",
-    )
-    env.update(extra or {})
-    return env
-
-
-def run(
-    cmd: Sequence[str | Path],
-    cwd: Path | None = None,
-    stdin: str = "",
-    env: dict[str, str] | None = None,
-) -> subprocess.CompletedProcess[str]:
+def run(cmd: Sequence[str | Path], cwd: Path | None = None, stdin: str = "",
+        env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     """Run a program; stdout and stderr come back in one string, stdout.
 
     Args: the command, its directory, its input, additions to the environment.
     Returns the finished process, whatever its status.
     """
-    return subprocess.run(
-        [str(word) for word in cmd],
-        cwd=cwd,
-        input=stdin,
-        env=clean_env(env),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-        check=False,
-    )
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(IGNORED)}
+    return subprocess.run([str(word) for word in cmd], cwd=cwd, input=stdin, text=True,
+                          env=kept | SET | (env or {}), stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, errors="replace", check=False)
 
 
 def must(cmd: Sequence[str | Path], cwd: Path | None = None, stdin: str = "") -> str:
@@ -68,8 +38,7 @@ def must(cmd: Sequence[str | Path], cwd: Path | None = None, stdin: str = "") ->
     """
     done = run(cmd, cwd, stdin)
     if done.returncode:
-        text = " ".join(map(str, cmd))
-        raise RuntimeError(f"{text}: {last_lines(done.stdout)}")
+        raise RuntimeError(f"{' '.join(map(str, cmd))}: {last_lines(done.stdout)}")
     return done.stdout
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """make refresh: brings every patch to quilt's form after a change in an earlier one.
 
-A change in a middle patch moves the lines of the later ones. The pushes and refreshes run on copies of the touched files:
-the kernel tree stays as it is, and the patch files change only when all of them apply.
+It pushes and refreshes on copies of the touched files: the kernel tree stays as it is, and the
+patch files change only when all of them apply.
 """
 
 from __future__ import annotations

@@ -14,10 +14,9 @@ from selftests.queue.proc import last_lines, must, run
 
 @dataclass(frozen=True)
 class Sources:
-    """The kernel sources that the checks use.
+    """The kernel sources: the pushed tree, and a directory with the files before the series.
 
-    tree is the pushed tree, base a directory with the files as they were
-    before the series, None to take them from quilt's backups in tree.
+    base None means that quilt's backups in tree have those.
     """
 
     tree: Path
@@ -36,21 +35,19 @@ class Sources:
         return self.tree
 
     def original(self, path: str) -> Path | None:
-        """Return the file as it was before the series, None if it was not.
+        """Return the file as it was before the series, None if there was none.
 
         Raises FileNotFoundError when there are no sources at all.
         """
-        if self.base and (self.base / "Makefile").is_file():
-            found = self.base / path
-            return found if found.is_file() else None
-        tree = self.kernel()
-        applied = tree / ".pc/applied-patches"
-        for name in applied.read_text().split() if applied.is_file() else []:
-            backup = tree / ".pc" / name / path
-            if backup.is_file():
-                # quilt keeps an empty file where there was none.
-                return backup if backup.stat().st_size else None
-        found = tree / path
+        found = self.base / path if self.base and (self.base / "Makefile").is_file() else None
+        if not found:
+            found = self.kernel() / path
+            applied = self.tree / ".pc/applied-patches"
+            for name in applied.read_text().split() if applied.is_file() else []:
+                backup = self.tree / ".pc" / name / path
+                if backup.is_file():
+                    # quilt keeps an empty file where there was none
+                    return backup if backup.stat().st_size else None
         return found if found.is_file() else None
 
 
@@ -80,13 +77,9 @@ def make_repo(queue: Queue, sources: Sources, into: Path) -> Path:
     """Make a git repository of the originals, with one commit tagged base."""
     copy_originals(queue, sources, into)
     must(["git", "init", "-q", "-b", "main"], into)
-    for name, value in (
-        ("core.fileMode", "true"),
-        ("core.autocrlf", "false"),
-        ("core.whitespace", "-blank-at-eol,-blank-at-eof,-space-before-tab"),
-        ("gc.auto", "0"),
-    ):
-        must(["git", "config", name, value], into)
+    blanks = "whitespace=-blank-at-eol,-blank-at-eof,-space-before-tab"
+    for setting in ("core.fileMode=true", "core.autocrlf=false", f"core.{blanks}", "gc.auto=0"):
+        must(["git", "config", *setting.split("=", 1)], into)
     tree_hash(into)
     must(["git", "commit", "-q", "--allow-empty", "-m", "base"], into)
     must(["git", "tag", "base"], into)
@@ -95,15 +88,12 @@ def make_repo(queue: Queue, sources: Sources, into: Path) -> Path:
 
 def git_am(repo: Path, patches: list[Patch]) -> list[str]:
     """Apply patches as commits, without fuzz; returns findings."""
-    if not patches:
+    done = run(["git", "am", "-q", *(patch.path for patch in patches)], repo) if patches else None
+    if not done or not done.returncode:
         return []
-    done = run(["git", "am", "-q", *(patch.path for patch in patches)], repo)
-    if done.returncode:
-        lines = [line for line in done.stdout.splitlines() if not line.startswith("hint:")]
-        text = last_lines("\n".join(lines[:3]))
-        run(["git", "am", "--abort"], repo)
-        return [f"git am: {text}"]
-    return []
+    lines = [line for line in done.stdout.splitlines() if not line.startswith("hint:")]
+    run(["git", "am", "--abort"], repo)
+    return ["git am: " + last_lines("\n".join(lines[:3]))]
 
 
 def checkout(repo: Path, revision: str) -> None:

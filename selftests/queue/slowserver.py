@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""An HTTP server on the loopback address that serves a directory slowly and knows Range: a download to interrupt."""
+"""An HTTP server on the loopback address that serves slowly: a download to interrupt."""
 
 import threading
 import time
@@ -15,8 +15,7 @@ class Handler(SimpleHTTPRequestHandler):
 
     def do_GET(self) -> None:
         data = Path(self.translate_path(self.path)).read_bytes()
-        wanted = self.headers.get("Range", "bytes=0-")
-        start = int(wanted.removeprefix("bytes=").rstrip("-"))
+        start = int(self.headers.get("Range", "bytes=0-").removeprefix("bytes=").rstrip("-"))
         self.server.starts.append(start)
         self.send_response(206 if start else 200)
         self.send_header("Content-Length", str(len(data) - start))
@@ -36,14 +35,12 @@ class Handler(SimpleHTTPRequestHandler):
 
 @contextmanager
 def serve(directory: Path, rate: int) -> Iterator[ThreadingHTTPServer]:
-    """Serve `directory` at `rate` bytes a second; the server's `starts` lists the offset of each request."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=str(directory)))
-    server.daemon_threads = True
-    server.rate, server.starts = rate, []
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.shutdown()
-        server.server_close()
+    """Serve `directory` at `rate` bytes a second; `starts` lists the offset of each request."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=directory)) as server:
+        server.daemon_threads = True
+        server.rate, server.starts = rate, []
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            yield server
+        finally:
+            server.shutdown()

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from selftests.queue import checks_apply as checks
 from selftests.queue.fixtures import LINES, Builder, change
 from selftests.queue.patchqueue import Queue
 from selftests.queue.scratch import Sources
-from selftests.queue.verdict import none, some
+from selftests.queue.verdict import no_finding, none, some
 
 pytestmark = pytest.mark.static
 
@@ -24,32 +25,18 @@ def applied(queue: Queue, sources: Sources, tmp_path_factory) -> dict[str, check
     return checks.apply_all(queue, sources, tmp_path_factory.mktemp("apply"))
 
 
-def test_apply_quilt(applied: dict[str, checks.Applied]) -> None:
-    none(checks.check_apply(applied, "quilt"))
+def way_applies(way: str) -> Callable[[dict[str, checks.Applied]], None]:
+    """Return the test of one way."""
+    return lambda applied: none(checks.check_apply(applied, way))
 
 
-def test_apply_patch(applied: dict[str, checks.Applied]) -> None:
-    none(checks.check_apply(applied, "patch"))
-
-
-def test_apply_git_am(applied: dict[str, checks.Applied]) -> None:
-    none(checks.check_apply(applied, "git_am"))
-
-
-def test_apply_quiltimport(applied: dict[str, checks.Applied]) -> None:
-    none(checks.check_apply(applied, "quiltimport"))
-
-
-def test_refresh_stable(queue: Queue, sources: Sources, tmp_path: Path) -> None:
-    none(checks.check_refresh_stable(queue, sources, tmp_path))
-
-
-def test_groups_apply(queue: Queue, sources: Sources, tmp_path: Path) -> None:
-    none(checks.check_groups_apply(queue, sources, tmp_path / "repo"))
-
-
-def test_groups_needs(queue: Queue, sources: Sources, tmp_path: Path) -> None:
-    none(checks.check_groups_needs(queue, sources, tmp_path / "repo"))
+test_apply_quilt = way_applies("quilt")
+test_apply_patch = way_applies("patch")
+test_apply_git_am = way_applies("git_am")
+test_apply_quiltimport = way_applies("quiltimport")
+test_refresh_stable = no_finding(checks.check_refresh_stable)
+test_groups_apply = no_finding(checks.check_groups_apply)
+test_groups_needs = no_finding(checks.check_groups_needs)
 
 
 @pytest.mark.parametrize("way", list(checks.WAYS))
@@ -91,21 +78,17 @@ def test_selftest_refresh_stable(builder: Builder, tmp_path: Path) -> None:
 
 def test_selftest_groups_apply(builder: Builder, tmp_path: Path) -> None:
     builder.patch(SUBJECT)
-    builder.group("immediate").edit("lib: Do this", {"lib/a.c": change(builder.tree["lib/a.c"], 5)})
-    builder.group("usercopy").edit("lib: Do that", {"lib/a.c": change(builder.tree["lib/a.c"], 12)})
-    builder.group("both", "immediate usercopy")
-    builder.edit("lib: Do both", {"lib/a.c": change(builder.tree["lib/a.c"], 6)})
-    none(checks.check_groups_apply(builder.write(), builder.sources, tmp_path / "good"))
+    builder.group("immediate").line("lib: Do this", 5)
+    builder.group("usercopy").line("lib: Do that", 12)
+    builder.group("both", "immediate usercopy").line("lib: Do both", 6)
+    none(checks.check_groups_apply(builder.write(), builder.sources, tmp_path))
 
 
 def test_selftest_groups_needs(builder: Builder, tmp_path: Path) -> None:
     builder.patch(SUBJECT).edit("lib/b: Add it", {"lib/b.c": "x\n"})
-    builder.group("immediate", "lib-a-start")
-    builder.edit("lib: Do this", {"lib/a.c": change(builder.tree["lib/a.c"], 21)})
-    builder.group("usercopy", "lib-b (for a reason)")
-    builder.edit("lib: Do that", {"lib/a.c": change(builder.tree["lib/a.c"], 5)})
-    builder.group("both", "immediate usercopy")
-    builder.edit("lib: Do both", {"lib/a.c": change(builder.tree["lib/a.c"], 6)})
+    builder.group("immediate", "lib-a-start").line("lib: Do this", 21)
+    builder.group("usercopy", "lib-b (for a reason)").line("lib: Do that", 5)
+    builder.group("both", "immediate usercopy").line("lib: Do both", 6)
     queue = builder.write()
     none(checks.check_groups_needs(queue, builder.sources, tmp_path / "good"))
     names = {"": queue.names, "immediate": [queue.names[at] for at in (0, 2)],
@@ -116,8 +99,8 @@ def test_selftest_groups_needs(builder: Builder, tmp_path: Path) -> None:
         queue.choose(["both", "usercopy"])
     with pytest.raises(ValueError, match="no group 'b'"):
         queue.choose(["b"])
-    series = "\n".join(builder.series).replace("lib-a-start\n", "lib-b\n").replace(" (for a reason)", "")
-    builder.series = series.splitlines()
+    series = "\n".join(builder.series).replace("lib-a-start\n", "lib-b\n")
+    builder.series = series.replace(" (for a reason)", "").splitlines()
     found = checks.check_groups_needs(builder.write(), builder.sources, tmp_path / "bad")
     some(found, "group immediate with what it needs: git am")
     some(found, "group usercopy applies without lib-b-add-it.patch")
@@ -127,16 +110,16 @@ def test_selftest_groups_needs(builder: Builder, tmp_path: Path) -> None:
 
 
 def test_selftest_groups_touch(builder: Builder, tmp_path: Path) -> None:
-    builder.group("immediate").edit("lib: Do this", {"lib/a.c": change(LINES, 5)})
+    builder.group("immediate").line("lib: Do this", 5)
     builder.tree["lib/a.c"] = LINES
-    builder.group("usercopy").edit("lib: Do that", {"lib/a.c": change(LINES, 11)})
-    found = checks.check_groups_apply(builder.write(), builder.sources, tmp_path / "touch")
+    builder.group("usercopy").line("lib: Do that", 11)
+    found = checks.check_groups_apply(builder.write(), builder.sources, tmp_path)
     some(found, "groups immediate and usercopy touch at line 8")
 
 
 def test_selftest_groups_need(builder: Builder, tmp_path: Path) -> None:
     builder.group("immediate").edit("lib: Do this", {"lib/a.c": change(LINES, 5), "lib/n.c": "n\n"})
-    builder.group("usercopy").edit("lib: Do that", {"lib/a.c": change(builder.tree["lib/a.c"], 8)})
+    builder.group("usercopy").line("lib: Do that", 8)
     found = checks.check_groups_apply(builder.write(), builder.sources, tmp_path / "need")
     some(found, "group usercopy without the others")
     builder.tree.pop("lib/n.c")

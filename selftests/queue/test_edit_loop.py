@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The edit loop of Documentation/contributors.rst, followed word by word on a copy of the queue and of the touched files."""
+"""The edit loop of Documentation/contributors.rst, followed word by word on a copy of the queue."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from selftests.queue.checks_apply import by_quilt
-from selftests.queue.fixtures import Builder, change
-from selftests.queue.patchqueue import Patch, Queue, load_queue
+from selftests.queue.fixtures import Builder
+from selftests.queue.patchqueue import Patch, Queue, load_queue, touched
 from selftests.queue.proc import run
 from selftests.queue.scratch import Sources, copy_originals
 from selftests.queue.verdict import none
 
-# What the test does not run inside itself: the checks and the build of what the loop made
+# What the test does not run: the checks and the build of what the loop made
 PROVE = ("make lint", "make")
 ADDED = "// a line of the edit loop"
 
@@ -30,10 +30,10 @@ def commands(page: str) -> list[str]:
 
 
 def middle(queue: Queue) -> tuple[Patch, str]:
-    """Return the patch nearest the middle whose file in C a later patch changes too, and that file."""
-    at = len(queue.patches) // 2
-    for patch in sorted(queue.patches, key=lambda patch: abs(queue.patches.index(patch) - at)):
-        later = {diff.path for other in queue.patches[queue.patches.index(patch) + 1 :] for diff in other.files}
+    """Return the patch near the middle with a C file that a later patch changes, and that file."""
+    half = len(queue.patches) // 2
+    for at, patch in sorted(enumerate(queue.patches), key=lambda pair: abs(pair[0] - half)):
+        later = touched(queue.patches[at + 1 :])
         for diff in patch.files:
             if diff.path in later and diff.path.endswith(".c") and not diff.new:
                 return patch, diff.path
@@ -41,7 +41,7 @@ def middle(queue: Queue) -> tuple[Patch, str]:
 
 
 def test_edit_loop(queue: Queue, sources: Sources, tmp_path: Path) -> None:
-    """Edit, refresh, make refresh: the queue is in quilt's form again, and the line is in the patch and in the tree."""
+    """Afterwards the queue is in quilt's form again, and the line is in the patch and the tree."""
     root = Path(os.environ["CF_ROOT"])
     for name in ("Makefile", "scripts", "selftests", "patches", "series", "configs"):
         copy = shutil.copytree if (root / name).is_dir() else shutil.copy
@@ -57,7 +57,7 @@ def test_edit_loop(queue: Queue, sources: Sources, tmp_path: Path) -> None:
 
     loop = commands((root / "Documentation/contributors.rst").read_text())
     assert loop[-2:] == list(PROVE), f"the loop does not end with {PROVE}"
-    text = " ; ".join(loop[:-2]).replace("PATCH", patch.name).replace("QUILT_" + patch.name + "ES", "QUILT_PATCHES")
+    text = re.sub(r"\bPATCH\b", patch.name, " ; ".join(loop[:-2]))
     text = re.sub(r"\bFILE\b", file, text)
     editor = tmp_path / "editor"
     # The line goes above everything: each later hunk of the file moves
@@ -76,13 +76,14 @@ def test_edit_loop(queue: Queue, sources: Sources, tmp_path: Path) -> None:
 @pytest.mark.static
 def test_refresh_does_not_apply(builder: Builder) -> None:
     """A later patch that no longer applies is named, and no patch file changes."""
-    builder.patch("lib: Count from one")
-    builder.edit("lib: Count on", {"lib/a.c": change(builder.tree["lib/a.c"], 21)})
-    queue = builder.canonical()
+    queue = builder.patch("lib: Count from one").line("lib: Count on", 21).canonical()
     first = queue.patches[0].path
     first.write_text(first.read_text().replace("+changed 20", "+moved 20"))
     before = {path: path.read_bytes() for path in builder.patches.iterdir()}
-    env = {"CF_ROOT": str(builder.repo), "CF_TREE": str(builder.base), "CF_BASE": str(builder.base)}
-    done = run(["python3", "-m", "selftests.queue.refresh"], Path(os.environ["CF_ROOT"]), env=env)
-    assert done.returncode == 1 and queue.patches[1].name in done.stdout and "no patch was changed" in done.stdout, done.stdout
+    base = str(builder.base)
+    env = {"CF_ROOT": str(builder.repo), "CF_TREE": base, "CF_BASE": base}
+    words = ["python3", "-m", "selftests.queue.refresh"]
+    done = run(words, Path(os.environ["CF_ROOT"]), env=env)
+    assert done.returncode == 1 and queue.patches[1].name in done.stdout, done.stdout
+    assert "no patch was changed" in done.stdout
     assert {path: path.read_bytes() for path in builder.patches.iterdir()} == before

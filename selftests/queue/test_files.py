@@ -9,38 +9,21 @@ import pytest
 
 from selftests.queue import checks_files as checks
 from selftests.queue.fixtures import Builder
-from selftests.queue.patchqueue import Queue, series_hash
-from selftests.queue.verdict import none, some
+from selftests.queue.patchqueue import series_hash
+from selftests.queue.verdict import no_finding, none, some
 
 pytestmark = pytest.mark.static
 
 SUBJECT = "lib/a: Start at one"
 
 
-def test_series_files(queue: Queue) -> None:
-    none(checks.check_series_files(queue))
-
-
-def test_headers_complete(queue: Queue) -> None:
-    none(checks.check_headers_complete(queue))
-
-
-def test_no_signed_off(queue: Queue) -> None:
-    none(checks.check_no_signed_off(queue))
-
-
-def test_no_empty_diffs(queue: Queue) -> None:
-    none(checks.check_no_empty_diffs(queue))
-
-
-def test_mode_bits(queue: Queue) -> None:
-    none(checks.check_mode_bits(queue))
-
-
-def test_spelling(queue: Queue) -> None:
-    if not shutil.which("codespell"):
-        pytest.skip("codespell is not installed")
-    none(checks.check_spelling(queue))
+codespell = pytest.mark.skipif(not shutil.which("codespell"), reason="codespell is not installed")
+test_series_files = no_finding(checks.check_series_files)
+test_headers_complete = no_finding(checks.check_headers_complete)
+test_no_signed_off = no_finding(checks.check_no_signed_off)
+test_no_empty_diffs = no_finding(checks.check_no_empty_diffs)
+test_mode_bits = no_finding(checks.check_mode_bits)
+test_spelling = codespell(no_finding(checks.check_spelling))
 
 
 def test_selftest_parser(builder: Builder) -> None:
@@ -97,22 +80,19 @@ def test_selftest_series_hash(builder: Builder) -> None:
     assert series_hash(builder.alter(SUBJECT, "+changed", "+turned").patches) != first
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "expected"),
-    [
-        ("From: ", "X-From: ", "first lines"),
-        ("<ann@example.org>", "ann", "From: is not"),
-        ("Mon, 2 Nov", "someday", "Date:"),
-        ("lib/a: Start", "Start", "Subject: is not"),
-        ("Start at", "Starts at", "imperative"),
-        ("Start at", "start at", "capital"),
-        ("at one\n\n", "at one.\n\n", "full stop"),
-        ("A counter", "This patch: a counter", "this patch"),
-        ("Patch-mainline:", "Status:", "Patch-mainline"),
-        ("1 files changed", "one file", "diffstat"),
-        ("A counter starts at zero, which nobody wants.\n\nStart it at one.", "", "no changelog"),
-    ],
-)
+@pytest.mark.parametrize(("old", "new", "expected"), [
+    ("From: ", "X-From: ", "first lines"),
+    ("<ann@example.org>", "ann", "From: is not"),
+    ("Mon, 2 Nov", "someday", "Date:"),
+    ("lib/a: Start", "Start", "Subject: is not"),
+    ("Start at", "Starts at", "imperative"),
+    ("Start at", "start at", "capital"),
+    ("at one\n\n", "at one.\n\n", "full stop"),
+    ("A counter", "This patch: a counter", "this patch"),
+    ("Patch-mainline:", "Status:", "Patch-mainline"),
+    ("1 files changed", "one file", "diffstat"),
+    ("A counter starts at zero, which nobody wants.\n\nStart it at one.", "", "no changelog"),
+])
 def test_selftest_headers_complete(builder: Builder, old: str, new: str, expected: str) -> None:
     none(checks.check_headers_complete(builder.patch(SUBJECT).write()))
     some(checks.check_headers_complete(builder.alter(SUBJECT, old, new)), expected)
@@ -144,9 +124,8 @@ def test_selftest_mode_bits(builder: Builder, line: str) -> None:
     some(checks.check_mode_bits(queue), line)
 
 
+@codespell
 def test_selftest_spelling(builder: Builder) -> None:
-    if not shutil.which("codespell"):
-        pytest.skip("codespell is not installed")
     none(checks.check_spelling(builder.patch(SUBJECT).write()))
     wrong = "reci" + "eve"
     some(checks.check_spelling(builder.alter(SUBJECT, "A counter", wrong)), wrong)

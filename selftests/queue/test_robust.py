@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Bad input and interruptions: each gives one clear line and a non-zero exit, nothing half-made, and a second run ends well."""
+"""Bad input and interruptions: one clear line and a non-zero exit, nothing half-made.
+
+A second run ends well. The trees, tarballs and queues are small ones (minikernel.py).
+"""
 
 import fcntl
 import hashlib
@@ -8,264 +11,325 @@ import shutil
 import signal
 import subprocess
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Callable, Iterator
 
 import pytest
 
-from selftests.queue import minikernel
-from selftests.queue.minikernel import Fingerprint
+from selftests.queue.minikernel import make_pin, make_queue, make_tarball, make_tree, sums
 from selftests.queue.slowserver import serve
 
 ROOT = Path(os.environ.get("CF_ROOT", Path(__file__).resolve().parents[2]))
 BUILD = Path(os.environ.get("CF_BUILD", ROOT / "build"))
 CACHE = Path(os.environ.get("CF_CACHE", Path.home() / ".cache/cache-footprint"))
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
+MOMENTS = 20 if os.environ.get("CF_FULL") == "1" else 3
+EDIT = "int an_edit_of_the_user;\n"
+STORE = ".cache-footprint.git"
+GIVEN = ("CF_", "QUILT", "MAKE", "KDIR", "GROUP", "FORCE", "DISCARD", "LINUX_")
 pytestmark = pytest.mark.robust
 
 
-def script(name: str, work: Path, *args: str, **variables: object) -> subprocess.Popen:
-    """Start scripts/NAME in a process group of its own, working below `work`; variables go into its environment."""
-    env = {key: value for key, value in os.environ.items() if not key.startswith(("CF_", "QUILT", "MAKE"))}
-    for key in ("KDIR", "GROUP", "FORCE", "DISCARD", "LINUX_TARBALL", "LINUX_SHA256"):
-        env.pop(key, None)
-    env |= {"BUILD": str(work / "build"), "CACHE": str(work / "cache"), "NEED_TREE_MIB": "10", "NEED_CACHE_MIB": "10"}
+def script(words: str, work: Path, **variables: object) -> subprocess.Popen:
+    """Start a script with arguments in a process group of its own, working below `work`."""
+    name, *arguments = words.split()
+    env = {key: value for key, value in os.environ.items() if not key.startswith(GIVEN)}
+    env |= {"BUILD": f"{work}/build", "CACHE": f"{work}/cache"}
+    env |= {"NEED_TREE_MIB": "10", "NEED_CACHE_MIB": "10"}
     env |= {key: str(value) for key, value in variables.items()}
-    return subprocess.Popen([ROOT / "scripts" / name, *args], env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                            stderr=subprocess.PIPE, text=True, start_new_session=True,
-                            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))	# a background job ignores it
+    # A job in the background ignores SIGINT
+    return subprocess.Popen([ROOT / "scripts" / name, *arguments], env=env, text=True,
+                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                            stderr=subprocess.STDOUT, start_new_session=True,
+                            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
 
 
-def run(name: str, work: Path, *args: str, **variables: object) -> tuple[int, str, str]:
-    """Run scripts/NAME to its end: exit code, standard output, standard error."""
-    process = script(name, work, *args, **variables)
+def passes(process: subprocess.Popen) -> str:
+    """Return what a program prints; it must end with 0."""
     out, err = process.communicate(timeout=900)
-    return process.returncode, out, err
-
-
-def tree_py(mini: dict, *words: str, **variables: object) -> tuple[int, str, str]:
-    """Run tree.py to its end, on the tree and with the queue of `mini` or those of the variables."""
-    given = {"KDIR": mini["tree"], "QUEUE": mini["queue"], "PIN": mini["pin"]} | variables
-    return run("tree.py", mini["work"], *words, **given)
-
-
-def must_pass(result: tuple[int, str, str]) -> str:
-    code, out, err = result
-    assert code == 0, f"exit code {code}: {out}{err}"
+    assert process.returncode == 0, f"exit code {process.returncode}: {out}{err}"
     return out
 
 
-def must_fail(result: tuple[int, str, str], *words: str) -> str:
-    """Exit code 1 and exactly one line that says error, with these words in it."""
-    code, _, err = result
-    lines = [line for line in err.splitlines() if ": error: " in line]
-    assert code == 1, f"exit code {code}: {err}"
-    assert len(lines) == 1, f"not one error line: {err}"
+def fails(process: subprocess.Popen, *words: str) -> None:
+    """The program must end with 1 and print one line that says error, with these words in it."""
+    out, _ = process.communicate(timeout=900)
+    lines = [line for line in out.splitlines() if ": error: " in line]
+    assert process.returncode == 1, f"exit code {process.returncode}: {out}"
+    assert len(lines) == 1, f"not one error line: {out}"
     for word in words:
         assert word in lines[0], f"{word!r} is not in: {lines[0]}"
-    return lines[0]
 
 
-def interrupt_when(process: subprocess.Popen, condition: Callable[[], bool], how: int = signal.SIGINT) -> tuple[int, str]:
-    """Signal the whole process group once `condition` holds, as Ctrl-C does. Returns the exit code and standard error."""
+def interrupt_when(process: subprocess.Popen, condition: Callable[[], bool], says: str,
+                   how: int = signal.SIGINT) -> None:
+    """Signal the process group once `condition` holds; the program must say these words."""
     deadline = time.monotonic() + 120
     while not condition():
-        assert process.poll() is None, f"ended before it could be interrupted: {process.communicate()}"
+        assert process.poll() is None, f"ended before it was interrupted: {process.communicate()}"
         assert time.monotonic() < deadline, "the moment to interrupt never came"
         time.sleep(0.005)
     os.killpg(process.pid, how)
-    _, err = process.communicate(timeout=60)
-    return process.returncode, err
+    out, _ = process.communicate(timeout=60)
+    killed = how == signal.SIGKILL
+    assert process.returncode == (-how if killed else 130) and (killed or says in out), out
+
+
+def interrupted(start: Callable[[], subprocess.Popen]) -> Iterator[tuple[int, int, str]]:
+    """Start a program and send each signal at moments of its run, to its whole process group.
+
+    Yields signal, exit code and output: of a whole run, which must pass, and of each interrupted
+    one. A run that ends before its moment has the code 0.
+    """
+    began = time.monotonic()
+    out = passes(start())
+    seconds = time.monotonic() - began
+    yield 0, 0, out
+    for how in SIGNALS:
+        for moment in range(MOMENTS):
+            process = start()
+            try:
+                process.wait(seconds * (moment + 0.5) / MOMENTS)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, how)
+            out, err = process.communicate(timeout=120)
+            yield how, process.returncode, out or err or ""
+
+
+@contextmanager
+def unchanged(tree: Path) -> Iterator[None]:
+    """The files of a tree, but for git's and tree.py's stores, must be the same afterwards."""
+    before = sums(tree)
+    yield
+    assert sums(tree) == before
+
+
+@dataclass
+class Mini:
+    """A small kernel tree with a queue and a pin, and where the scripts work on it.
+
+    variables are added to the environment of each script; trees are further trees by name.
+    """
+
+    work: Path
+    tree: Path
+    queue: Path
+    pin: Path
+    variables: dict[str, object] = field(default_factory=dict)
+    trees: dict[str, Path] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.mirror = self.work / "mirror"
+        self.tarball = self.mirror / "v7.x/linux-7.3.4.tar.xz"
+        self.built = self.work / "build/linux"
+
+    def start(self, words: str, **variables: object) -> subprocess.Popen:
+        """Start a script, or a command of tree.py on the tree."""
+        given = {"QUEUE": self.queue, "PIN": self.pin, **self.variables}
+        if ".sh" not in words:
+            given, words = given | {"KDIR": self.tree}, f"tree.py {words}"
+        return script(words, self.work, **given | variables)
+
+    def passes(self, words: str, **variables: object) -> str:
+        """Return what a script prints that must pass."""
+        return passes(self.start(words, **variables))
+
+    def fails(self, words: str, *says: str, **variables: object) -> None:
+        """A script must fail with one line that has these words, and not change the tree."""
+        with unchanged(Path(variables.get("KDIR", self.tree))):
+            fails(self.start(words, **variables), *says)
+
+    def take_queue(self, patches: int, *groups: str, broken: int | None = None) -> None:
+        """Make another queue that of all that follows."""
+        self.queue = make_queue(self.work / "other-queue", patches, broken, groups)
+
+    def quilt(self, words: str) -> None:
+        """Call plain quilt on the tree, as a user without the scripts would."""
+        env = {key: value for key, value in os.environ.items() if not key.startswith("QUILT")}
+        subprocess.run(["quilt", *words.split()], cwd=self.tree, check=True, capture_output=True,
+                       env=env | {"QUILT_PATCHES": str(self.queue)})
+
+    def patch(self, number: int) -> Path:
+        """Return a patch of the queue."""
+        return self.queue / f"lib-change-file-{number}.patch"
+
+    def nothing_unpacked(self) -> bool:
+        """Whether no tree has come to the build directory, not even a part of one."""
+        return not self.built.exists() and not list(self.built.parent.glob(".unpack.*"))
 
 
 @pytest.fixture
-def mini(tmp_path: Path) -> dict:
-    """A small tarball with its pin, a queue of 16 patches and the work directory."""
-    tree = minikernel.make_tree(tmp_path / "linux-7.3.4", padding=400_000)
-    mirror = tmp_path / "mirror/v7.x"
-    mirror.mkdir(parents=True)
-    tarball = minikernel.make_tarball(tree, mirror / "linux-7.3.4.tar.xz")
-    return {"tree": tree, "mirror": mirror.parent, "tarball": tarball, "pin": minikernel.make_pin(tmp_path / "pin", tarball),
-            "queue": minikernel.make_queue(tmp_path / "queue", 16), "work": tmp_path}
+def mini(tmp_path: Path) -> Mini:
+    """A small tarball with its pin, and a queue of 16 patches."""
+    tree = make_tree(tmp_path / "linux-7.3.4", padding=400_000)
+    made = Mini(tmp_path, tree, make_queue(tmp_path / "queue", 16), tmp_path / "pin")
+    made.tarball.parent.mkdir(parents=True)
+    make_pin(made.pin, make_tarball(tree, made.tarball))
+    return made
 
 
-def test_robust_download_interrupted(mini: dict) -> None:
-    cached = mini["work"] / "cache/linux-7.3.4.tar.xz"
+def edit(path: Path) -> None:
+    """Change a file as a user would."""
+    path.write_text(path.read_text() + EDIT)
+
+
+def replace(path: Path, old: str, new: str) -> None:
+    """Change text in a file."""
+    assert old in path.read_text()
+    path.write_text(path.read_text().replace(old, new))
+
+
+def applied(tree: Path) -> list[str]:
+    """Return the patches that quilt has pushed on a tree."""
+    patches = tree / ".pc/applied-patches"
+    return patches.read_text().split() if patches.exists() else []
+
+
+def leftovers(tree: Path) -> list[str]:
+    """Return what tree.py has left in a tree, apart from quilt's directory."""
+    return [path.name for path in tree.glob(".cache-footprint*")]
+
+
+# The base kernel
+
+def test_robust_download_interrupted(mini: Mini) -> None:
+    cached = mini.work / "cache/linux-7.3.4.tar.xz"
     part = cached.with_name(cached.name + ".part")
-    with serve(mini["mirror"], rate=100_000) as server:
-        url = f"http://127.0.0.1:{server.server_port}"
-        process = script("base.sh", mini["work"], PIN=mini["pin"], KERNEL_MIRROR=url)
-        code, err = interrupt_when(process, lambda: part.exists() and part.stat().st_size > 50_000)
-        assert code == 130 and "run it again" in err
-        assert not cached.exists() and not (mini["work"] / "build/linux").exists()
+    with serve(mini.mirror, rate=100_000) as server:
+        mini.variables["KERNEL_MIRROR"] = f"http://127.0.0.1:{server.server_port}"
+        interrupt_when(mini.start("base.sh"), says="run it again",
+                       condition=lambda: part.exists() and part.stat().st_size > 50_000)
+        assert not cached.exists() and not mini.built.exists()
         server.rate = 1 << 30
-        must_pass(run("base.sh", mini["work"], PIN=mini["pin"], KERNEL_MIRROR=url))
+        mini.passes("base.sh")
         assert server.starts[-1] > 0, "the second run began the download anew"
-    assert (mini["work"] / "build/linux/Makefile").exists() and cached.exists()
+    assert (mini.built / "Makefile").exists() and cached.exists()
 
 
 def test_robust_unpack_interrupted(tmp_path: Path) -> None:
     """With the real tarball: unpacking takes long enough to be met in its midst."""
-    tarball = max((path for path in CACHE.glob("linux*.tar.xz")), key=lambda path: path.stat().st_mtime, default=None)
-    tarball = Path(os.environ["LINUX_TARBALL"]) if os.environ.get("LINUX_TARBALL") else tarball
+    tarballs = sorted(CACHE.glob("linux*.tar.xz"), key=lambda path: path.stat().st_mtime)
+    tarball = os.environ.get("LINUX_TARBALL") or (tarballs or [None])[-1]
     if not tarball:
-        pytest.skip(f"the base came from KDIR= or LINUX_TARBALL=, there is no tarball in {CACHE} to unpack")
-    process = script("base.sh", tmp_path, LINUX_TARBALL=tarball)
-    code, err = interrupt_when(process, lambda: any((tmp_path / "build").glob(".unpack.*/tree/Makefile*"))
-                               or any((tmp_path / "build").glob(".unpack.*/tree/arch")))
-    assert code == 130 and "run it again" in err
-    assert not (tmp_path / "build/linux").exists() and not list((tmp_path / "build").glob(".unpack.*"))
-    must_pass(run("base.sh", tmp_path, LINUX_TARBALL=tarball))
-    assert (tmp_path / "build/linux/mm/filemap.c").exists()
-    shutil.rmtree(tmp_path / "build")
+        pytest.skip(f"the base came from KDIR=, there is no tarball in {CACHE} to unpack")
+    build = tmp_path / "build"
+    interrupt_when(script("base.sh", tmp_path, LINUX_TARBALL=tarball), says="run it again",
+                   condition=lambda: any(build.glob(".unpack.*/tree/[Ma]*")))
+    assert not (build / "linux").exists() and not list(build.glob(".unpack.*"))
+    passes(script("base.sh", tmp_path, LINUX_TARBALL=tarball))
+    assert (build / "linux/mm/filemap.c").exists()
+    shutil.rmtree(build)
 
 
-def pushed(tree: Path, number: int) -> bool:
-    """Whether quilt has come to patch `number` on `tree`."""
-    applied = tree / ".pc/applied-patches"
-    return applied.exists() and len(applied.read_text().splitlines()) >= number
-
-
-def leftovers(tree: Path) -> list[str]:
-    """What tree.py has left in a tree, apart from quilt's directory."""
-    return [path.name for path in tree.glob(".cache-footprint*")]
-
-
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL], ids=["sigint", "sigkill"])
-def test_robust_push_interrupted(mini: dict, how: int) -> None:
-    before = Fingerprint.of(mini["tree"])
-    variables = {"KDIR": mini["tree"], "QUEUE": mini["queue"], "PIN": mini["pin"]}
-    process = script("tree.py", mini["work"], "apply", **variables)
-    copies = mini["tree"] / ".cache-footprint.new/tree"
-    code, err = interrupt_when(process, lambda: pushed(copies, 5), how)
-    if how == signal.SIGINT:
-        assert code == 130 and "as it was" in err
-        assert Fingerprint.of(mini["tree"]) == before
-    must_pass(tree_py(mini, "apply"))
-    assert pushed(mini["tree"], 16) and leftovers(mini["tree"]) == [".cache-footprint.git"]
-    must_pass(tree_py(mini, "unapply"))
-    assert Fingerprint.of(mini["tree"]) == before
-
-
-def test_robust_tarball_truncated(mini: dict) -> None:
-    whole = mini["tarball"].read_bytes()
-    short = mini["work"] / "short.tar.xz"
-    short.write_bytes(whole[:len(whole) // 2])
-    must_fail(run("base.sh", mini["work"], PIN=mini["pin"], LINUX_TARBALL=short), "SHA-256", "truncated")
-    assert not (mini["work"] / "build/linux").exists()
+def test_robust_tarball_truncated(mini: Mini) -> None:
+    half = mini.tarball.read_bytes()[:mini.tarball.stat().st_size // 2]
+    short = mini.work / "short.tar.xz"
+    short.write_bytes(half)
+    mini.fails("base.sh", "SHA-256", "truncated", LINUX_TARBALL=short)
+    assert mini.nothing_unpacked()
     # In the cache: noticed, thrown away, fetched again
-    (mini["work"] / "cache/linux-7.3.4.tar.xz").write_bytes(whole[:len(whole) // 2])
-    code, _, err = run("base.sh", mini["work"], PIN=mini["pin"], KERNEL_MIRROR=mini["mirror"].as_uri())
-    assert code == 0 and "truncated" in err
+    (mini.work / "cache/linux-7.3.4.tar.xz").write_bytes(half)
+    assert "truncated" in mini.passes("base.sh", KERNEL_MIRROR=mini.mirror.as_uri())
 
 
-def test_robust_tarball_altered(mini: dict) -> None:
-    altered = bytearray(mini["tarball"].read_bytes())
+def test_robust_tarball_altered(mini: Mini) -> None:
+    altered = bytearray(mini.tarball.read_bytes())
     altered[len(altered) // 2] ^= 1
-    mini["tarball"].write_bytes(altered)
-    must_fail(run("base.sh", mini["work"], PIN=mini["pin"], LINUX_TARBALL=mini["tarball"]), "SHA-256", "altered")
-    must_fail(run("base.sh", mini["work"], PIN=mini["pin"], KERNEL_MIRROR=mini["mirror"].as_uri()), "another SHA-256 sum")
-    assert not list((mini["work"] / "cache").glob("*.tar.xz*")) and not (mini["work"] / "build/linux").exists()
+    mini.tarball.write_bytes(altered)
+    mini.fails("base.sh", "SHA-256", "altered", LINUX_TARBALL=mini.tarball)
+    mini.fails("base.sh", "another SHA-256 sum", KERNEL_MIRROR=mini.mirror.as_uri())
+    assert not list((mini.work / "cache").glob("*.tar.xz*")) and mini.nothing_unpacked()
 
 
-def test_robust_tarball_without_checksum(mini: dict) -> None:
-    minikernel.make_pin(mini["pin"], mini["tarball"], recorded=False)
-    code, _, err = run("base.sh", mini["work"], PIN=mini["pin"], KERNEL_MIRROR=mini["mirror"].as_uri())
-    assert code == 1 and "not taken without a checksum" in err
+def test_robust_tarball_without_checksum(mini: Mini) -> None:
+    make_pin(mini.pin, mini.tarball, recorded=False)
+    process = mini.start("base.sh", KERNEL_MIRROR=mini.mirror.as_uri())
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode == 1 and "not taken without a checksum" in out
 
 
-def debian_mirror(where: Path, tarball: Path, version: str, package: str = "linux-source-7.3") -> str:
-    """A Debian mirror below `where` whose suite "later" has one linux-source package; returns what DEBIAN_MIRROR= takes."""
-    root, pool = where / "package", where / "debian/pool"
-    (root / "usr/src").mkdir(parents=True)
-    (root / "DEBIAN").mkdir()
-    pool.mkdir(parents=True)
+def digest(path: Path) -> str:
+    """Return the SHA-256 sum of a file."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def debian_mirror(where: Path, tarball: Path) -> str:
+    """Make a Debian mirror whose suite "later" has linux-source-7.3 7.3.9-1, for DEBIAN_MIRROR=."""
+    package = "linux-source-7.3"
+    root, pool, lists = where / "package", where / "debian/pool", where / "debian/dists/later"
+    indices = [lists / "main/binary-amd64/Packages", lists / "main/source/Sources"]
+    for path in (root / "usr/src", root / "DEBIAN", pool, *(index.parent for index in indices)):
+        path.mkdir(parents=True)
     shutil.copy(tarball, root / f"usr/src/{package}.tar.xz")
-    control = f"Package: {package}\nVersion: {version}\nArchitecture: all\nMaintainer: A Person <person@example.org>\n"
-    (root / "DEBIAN/control").write_text(f"{control}Description: sources\n")
-    deb = pool / f"{package}_{version}_all.deb"
-    subprocess.run(["dpkg-deb", "--build", "--root-owner-group", root, deb], check=True, capture_output=True)
-    for index in ("binary-amd64/Packages", "source/Sources"):
-        (where / "debian/dists/later/main" / index).parent.mkdir(parents=True)
-        (where / "debian/dists/later/main" / index).write_text("")
-    digest = hashlib.sha256(deb.read_bytes()).hexdigest()
-    lists = where / "debian/dists/later"
-    (lists / "main/binary-amd64/Packages").write_text(
-        f"{control}Filename: pool/{deb.name}\nSize: {deb.stat().st_size}\nSHA256: {digest}\nDescription: sources\n")
-    sums = [f" {hashlib.sha256(file.read_bytes()).hexdigest()} {file.stat().st_size} {file.relative_to(lists)}"
-            for file in sorted(lists.rglob("*s")) if file.is_file()]
-    (lists / "Release").write_text("Suite: later\nComponents: main\nArchitectures: amd64\nSHA256:\n" + "\n".join(sums) + "\n")
+    control = (f"Package: {package}\nVersion: 7.3.9-1\nArchitecture: all\n"
+               "Maintainer: A Person <person@example.org>\nDescription: sources\n")
+    (root / "DEBIAN/control").write_text(control)
+    deb = pool / f"{package}_7.3.9-1_all.deb"
+    words = ["dpkg-deb", "--build", "--root-owner-group", root, deb]
+    subprocess.run(words, check=True, capture_output=True)
+    size = deb.stat().st_size
+    control += f"Filename: pool/{deb.name}\nSize: {size}\nSHA256: {digest(deb)}\n"
+    release = "Suite: later\nComponents: main\nArchitectures: amd64\nSHA256:\n"
+    for path, text in zip(indices, (control, "")):
+        path.write_text(text)
+        release += f" {digest(path)} {len(text)} {path.relative_to(lists)}\n"
+    (lists / "Release").write_text(release)
     return f"[trusted=yes] file:{where / 'debian'}"
 
 
 @pytest.fixture
-def later(mini: dict) -> dict:
-    """`mini` with a mirror that no longer has the pinned release: a tarball of 7.3.9, a pin whose own source is gone."""
+def later(mini: Mini) -> Mini:
+    """`mini` with a mirror that has 7.3.9 and no longer the pinned release."""
     if not shutil.which("apt-get"):
         pytest.skip("no apt here")
-    tree = minikernel.make_tree(mini["work"] / "linux-7.3.9", version="7.3.9")
-    tarball = minikernel.make_tarball(tree, mini["work"] / "linux-7.3.9.tar.xz")
-    pin = mini["pin"].read_text().replace('sources=(', 'sources=("deb later linux-source-7.3 7.3.4-1 linux-source-7.3.tar.xz 0" ')
-    mini["pin"].write_text(pin.replace("newer_suites=()", "newer_suites=(later)").replace("=none", "=linux-source-7.3"))
-    return mini | {"tarball": tarball, "variables": {
-        "PIN": mini["pin"], "QUEUE": mini["queue"], "KERNEL_MIRROR": (mini["work"] / "nothing").as_uri(),
-        "DEBIAN_MIRROR": debian_mirror(mini["work"] / "mirror", tarball, "7.3.9-1")}}
+    tree = make_tree(mini.work / "linux-7.3.9", version="7.3.9")
+    mini.tarball = make_tarball(tree, mini.work / "linux-7.3.9.tar.xz")
+    source = "deb later linux-source-7.3 7.3.4-1 linux-source-7.3.tar.xz 0"
+    replace(mini.pin, "sources=(", f'sources=("{source}" ')
+    replace(mini.pin, "newer_suites=()", "newer_suites=(later)")
+    replace(mini.pin, "=none", "=linux-source-7.3")
+    mini.variables = {"KERNEL_MIRROR": (mini.work / "nothing").as_uri(),
+                      "DEBIAN_MIRROR": debian_mirror(mini.work / "debs", mini.tarball)}
+    return mini
 
 
-def test_robust_base_newer(later: dict) -> None:
-    """A newer release takes the place of the pinned one when no source has that, with a warning each time."""
-    code, _, err = run("base.sh", later["work"], **later["variables"])
-    tree = later["work"] / "build/linux"
-    assert code == 0 and "no linux-source-7.3 7.3.4-1 (it has: 7.3.9-1)" in err and "7.3.9-1, not the pinned Linux 7.3.4" in err, err
-    assert Fingerprint.of(tree) == Fingerprint.of(minikernel.make_tree(later["work"] / "same", version="7.3.9"))
-    code, _, err = run("base.sh", later["work"], **later["variables"])
-    assert code == 0 and "7.3.9-1, not the pinned Linux 7.3.4" in err, err
-    must_pass(run("tree.py", later["work"], "apply", **later["variables"]))
+def test_robust_base_newer(later: Mini) -> None:
+    """A newer release takes the place of the pinned one if no source has that, with a warning."""
+    out = later.passes("base.sh")
+    assert "no linux-source-7.3 7.3.4-1 (it has: 7.3.9-1)" in out
+    assert "7.3.9-1, not the pinned Linux 7.3.4" in out
+    assert sums(later.built) == sums(make_tree(later.work / "same", version="7.3.9"))
+    assert "7.3.9-1, not the pinned Linux 7.3.4" in later.passes("base.sh")
+    later.passes("apply", KDIR="")
 
 
-def test_robust_base_newer_does_not_fit(later: dict) -> None:
+def test_robust_base_newer_does_not_fit(later: Mini) -> None:
     """A newer release that the series does not apply to is refused, and nothing is unpacked."""
-    variables = later["variables"] | {"QUEUE": minikernel.make_queue(later["work"] / "broken", 9, broken=6)}
-    must_fail(run("base.sh", later["work"], **variables), "7.3.9-1", "does not apply", "lib-change-file-6.patch")
-    assert not (later["work"] / "build/linux").exists() and not list((later["work"] / "build").glob(".unpack.*"))
+    later.take_queue(9, broken=6)
+    later.fails("base.sh", "7.3.9-1", "does not apply", "lib-change-file-6.patch")
+    assert later.nothing_unpacked()
 
 
-def test_robust_base_deb(later: dict) -> None:
+def test_robust_base_deb(later: Mini) -> None:
     """The pin's Debian package gives the tarball; one with another sum is an error."""
-    digest = hashlib.sha256(later["tarball"].read_bytes()).hexdigest()
-    pin = later["pin"].read_text()
-    later["pin"].write_text(pin.replace("7.3.4-1 linux-source-7.3.tar.xz 0", f"7.3.9-1 linux-source-7.3.tar.xz {digest}"))
-    code, out, err = run("base.sh", later["work"], **later["variables"])
-    assert code == 0 and "not the pinned" not in err, f"{out}{err}"
-    shutil.rmtree(later["work"] / "build")
-    shutil.rmtree(later["work"] / "cache")
-    later["pin"].write_text(pin.replace("7.3.4-1 linux-source-7.3.tar.xz 0", f"7.3.9-1 linux-source-7.3.tar.xz {'0' * 64}"))
-    must_fail(run("base.sh", later["work"], **later["variables"]), "another SHA-256 sum")
+    name, right = "linux-source-7.3.tar.xz", digest(later.tarball)
+    replace(later.pin, f"7.3.4-1 {name} 0", f"7.3.9-1 {name} {right}")
+    assert "not the pinned" not in later.passes("base.sh")
+    shutil.rmtree(later.work / "build")
+    shutil.rmtree(later.work / "cache")
+    replace(later.pin, right, "0" * 64)
+    later.fails("base.sh", "another SHA-256 sum")
 
 
-def test_robust_other_version(mini: dict) -> None:
-    other = minikernel.make_tree(mini["work"] / "linux-7.2", version="7.2.9")
-    before = Fingerprint.of(other)
-    variables = {"KDIR": other, "QUEUE": mini["queue"], "PIN": mini["pin"]}
-    must_fail(tree_py(mini, "apply", KDIR=other), "7.2.9", "7.3", "FORCE=1")
-    must_fail(run("base.sh", mini["work"], **variables), "7.2.9", "7.3")
-    assert Fingerprint.of(other) == before
-    must_pass(tree_py(mini, "apply", FORCE=1, KDIR=other))
-    must_fail(tree_py(mini, "apply", KDIR=mini["queue"]), "not a Linux source tree")
-    must_fail(run("base.sh", mini["work"], PIN=mini["pin"], LINUX_TARBALL="/nowhere.tar.xz"), "no such file")
-
-
-def test_robust_patch_fails(mini: dict) -> None:
-    queue = minikernel.make_queue(mini["work"] / "broken", 9, broken=6)
-    before = Fingerprint.of(mini["tree"])
-    must_fail(tree_py(mini, "apply", QUEUE=queue), "lib-change-file-6.patch", "as it was")
-    assert Fingerprint.of(mini["tree"]) == before
-
-
-def test_robust_patch_missing(mini: dict) -> None:
-    (mini["queue"] / "lib-change-file-3.patch").unlink()
-    before = Fingerprint.of(mini["tree"])
-    must_fail(tree_py(mini, "apply"), "lib-change-file-3.patch")
-    assert Fingerprint.of(mini["tree"]) == before
+def test_robust_other_version(mini: Mini) -> None:
+    other = make_tree(mini.work / "linux-7.2", version="7.2.9")
+    mini.fails("apply", "7.2.9", "7.3", "FORCE=1", KDIR=other)
+    mini.fails("base.sh", "7.2.9", "7.3", KDIR=other)
+    mini.passes("apply", FORCE=1, KDIR=other)
+    mini.fails("apply", "not a Linux source tree", KDIR=mini.queue)
+    mini.fails("base.sh", "no such file", LINUX_TARBALL="/nowhere.tar.xz")
 
 
 @pytest.fixture
@@ -273,45 +337,45 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A file system of 2 MiB."""
     where = tmp_path / "small"
     where.mkdir()
-    done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", where], capture_output=True, text=True)
+    words = ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", where]
+    done = subprocess.run(words, capture_output=True, text=True)
     if done.returncode:
         pytest.skip(f"cannot mount a tmpfs here: {done.stderr.strip()}")
     yield where
     subprocess.run(["umount", where], check=True)
 
 
-def test_robust_disk_full(mini: dict, small_disk: Path) -> None:
+def test_robust_disk_full(mini: Mini, small_disk: Path) -> None:
     # Noticed before the work begins
-    variables = {"PIN": mini["pin"], "LINUX_TARBALL": mini["tarball"], "BUILD": small_disk / "build"}
-    must_fail(run("base.sh", mini["work"], **variables, NEED_TREE_MIB=100), "100 MiB", "are free")
+    mini.variables["BUILD"] = small_disk / "build"
+    mini.fails("base.sh", "100 MiB", "are free", LINUX_TARBALL=mini.tarball, NEED_TREE_MIB=100)
     # Not noticed before: unpacking runs into it
-    tree = minikernel.make_tree(mini["work"] / "big/linux-7.3.4", padding=4_000_000)
-    tarball = minikernel.make_tarball(tree, mini["work"] / "big.tar.xz")
-    variables |= {"LINUX_TARBALL": tarball, "PIN": minikernel.make_pin(mini["work"] / "bigpin", tarball)}
-    must_fail(run("base.sh", mini["work"], **variables, NEED_TREE_MIB=0), "no space left")
+    tree = make_tree(mini.work / "big/linux-7.3.4", padding=4_000_000)
+    make_pin(mini.pin, make_tarball(tree, mini.tarball))
+    mini.fails("base.sh", "no space left", LINUX_TARBALL=mini.tarball, NEED_TREE_MIB=0)
     assert not list(small_disk.glob("build/linux")) and not list(small_disk.glob("build/.unpack.*"))
-    # The tree itself stands on the full disk: the push is undone
-    on_small = small_disk / "linux"
-    shutil.copytree(minikernel.make_tree(mini["work"] / "plain"), on_small)
-    before = Fingerprint.of(on_small)
+    # The tree itself is on the full disk: the push is undone
+    on_small = shutil.copytree(make_tree(mini.work / "plain"), small_disk / "linux")
     with open(small_disk / "filler", "wb", buffering=0) as filler:
         with pytest.raises(OSError, match="No space"):
             while True:
                 filler.write(bytes(4096))
         filler.truncate(filler.tell() - 16 * 4096)
-    code, _, err = tree_py(mini, "apply", KDIR=on_small)
-    assert code == 1 and ": error: " in err, err
-    assert Fingerprint.of(on_small) == before, err
+    del mini.variables["BUILD"]
+    with unchanged(on_small):
+        process = mini.start("apply", KDIR=on_small)
+        out, _ = process.communicate(timeout=60)
+        assert process.returncode == 1 and ": error: " in out, out
     (small_disk / "filler").unlink()
-    must_pass(tree_py(mini, "apply", KDIR=on_small))
+    mini.passes("apply", KDIR=on_small)
 
 
 def test_robust_no_network(tmp_path: Path) -> None:
     """The pinned base with an empty cache and every way out closed."""
-    closed = "http://127.0.0.1:9"
-    error = must_fail(run("base.sh", tmp_path, http_proxy=closed, https_proxy=closed, KERNEL_MIRROR=closed,
-                          LINUX_SHA256="0" * 64), "no network?", "LINUX_TARBALL=")
-    assert error and not (tmp_path / "build/linux").exists()
+    closed = dict.fromkeys(("http_proxy", "https_proxy", "KERNEL_MIRROR"), "http://127.0.0.1:9")
+    process = script("base.sh", tmp_path, **closed, LINUX_SHA256="0" * 64)
+    fails(process, "no network?", "LINUX_TARBALL=")
+    assert not (tmp_path / "build/linux").exists()
 
 
 def test_robust_missing_package(tmp_path: Path) -> None:
@@ -322,255 +386,245 @@ def test_robust_missing_package(tmp_path: Path) -> None:
             link = tmp_path / "bin" / command.name
             if command.name != "flex" and not link.is_symlink():
                 link.symlink_to(command.resolve())
-    must_fail(run("tools.sh", tmp_path, INSTALL=0, PATH=tmp_path / "bin"), "flex", "apt-get install")
-
-
-def test_robust_foreign_queue(mini: dict) -> None:
-    (mini["tree"] / "patches").mkdir()
-    before = Fingerprint.of(mini["tree"])
-    must_fail(tree_py(mini, "apply"), "make export")
-    assert Fingerprint.of(mini["tree"]) == before
-
-
-def test_robust_edits_kept(mini: dict) -> None:
-    must_pass(tree_py(mini, "apply"))
-    edited = mini["tree"] / "lib/new15.c"
-    edited.write_text("int an_edit_of_the_user;\n")
-    must_fail(tree_py(mini, "unapply", FORCE=1), "lib-change-file-15.patch", "quilt refresh")
-    variables = {"BUILD": linked_build(mini), "QUEUE": mini["queue"], "PIN": mini["pin"]}
-    must_fail(run("clean.sh", mini["work"], "all", **variables), "edits")
-    assert "an_edit" in edited.read_text()
-    must_pass(tree_py(mini, "unapply", DISCARD=1))
-    assert not edited.exists()
-
-
-def linked_build(mini: dict) -> Path:
-    """A build directory whose kernel tree is the small one."""
-    build = mini["work"] / "other-build"
-    build.mkdir(exist_ok=True)
-    (build / "linux.base").touch()
-    (build / "linux").symlink_to(mini["tree"])
-    return build
-
-
-def test_robust_added_file_kept(mini: dict) -> None:
-    """The edit of a file that the user has added to the top patch is not lost."""
-    must_pass(tree_py(mini, "apply"))
-    quilt(mini["tree"], str(mini["queue"]), "add", "lib/file9.c")
-    (mini["tree"] / "lib/file9.c").write_text("int an_edit_of_the_user;\n")
-    must_fail(tree_py(mini, "unapply"), "edits")
-    assert "an_edit" in (mini["tree"] / "lib/file9.c").read_text()
-    quilt(mini["tree"], str(mini["queue"]), "refresh")
-    must_pass(tree_py(mini, "unapply"))
-    assert "an_edit" not in (mini["tree"] / "lib/file9.c").read_text()
-
-
-def test_robust_force_keeps_edits(mini: dict) -> None:
-    """FORCE=1 is about the version of the kernel alone."""
-    tree = minikernel.make_tree(mini["work"] / "linux-7.4", version="7.4.0")
-    queue = minikernel.make_queue(mini["work"] / "groups", 6, groups=("first", "second"))
-    variables = {"KDIR": tree, "QUEUE": queue, "FORCE": 1}
-    must_pass(tree_py(mini, "apply", GROUP="first", **variables))
-    edited = tree / "lib/file0.c"
-    edited.write_text(edited.read_text() + "int an_edit_of_the_user;\n")
-    before = Fingerprint.of(tree)
-    must_fail(tree_py(mini, "apply", GROUP="second", **variables), "edits", "DISCARD=1")
-    assert Fingerprint.of(tree) == before
-    must_pass(tree_py(mini, "apply", GROUP="second", DISCARD=1, **variables))
-    assert "an_edit" not in edited.read_text() and "patched_1" in (tree / "lib/file1.c").read_text()
-
-
-def test_robust_second_apply_idle(mini: dict) -> None:
-    must_pass(tree_py(mini, "apply"))
-    before = Fingerprint.of(mini["tree"])
-    assert "already" in must_pass(tree_py(mini, "apply"))
-    assert Fingerprint.of(mini["tree"]) == before
-
-
-def test_robust_new_changelog_keeps_times(mini: dict) -> None:
-    """A series whose text changed but not its effect is pushed anew without a reason to compile anything again."""
-    must_pass(tree_py(mini, "apply"))
-    times = {path: path.stat().st_mtime for path in (mini["tree"] / "lib").glob("*.c")}
-    patch = mini["queue"] / "lib-change-file-3.patch"
-    patch.write_text(patch.read_text().replace("Change one line.", "Change one line, for a better reason."))
-    assert "already" in must_pass(tree_py(mini, "apply"))
-    patch.rename(mini["queue"] / "lib-of-another-name.patch")
-    patch = mini["queue"] / "lib-of-another-name.patch"
-    series = mini["queue"] / "series"
-    series.write_text(series.read_text().replace("lib-change-file-3.patch", patch.name))
-    assert "pushed" in must_pass(tree_py(mini, "apply"))
-    assert {path: path.stat().st_mtime for path in times} == times
-    patch.write_text(patch.read_text().replace("+int new_3;", "+int new_and_different;"))
-    must_pass(tree_py(mini, "apply"))
-    changed = [path.name for path in times if path.stat().st_mtime != times[path]]
-    assert changed == ["new3.c"], changed
-
-
-def quilt(tree: Path, patches: str, *args: str) -> None:
-    """Plain quilt in `tree`, as a user without our scripts would call it."""
-    env = {key: value for key, value in os.environ.items() if not key.startswith("QUILT")}
-    subprocess.run(["quilt", *args], cwd=tree, env=env | {"QUILT_PATCHES": patches}, check=True, capture_output=True)
-
-
-def test_robust_foreign_queue_pushed(mini: dict) -> None:
-    """A tree on which another project's patches stand, with quilt's default directory: never popped, never pushed on."""
-    shutil.copytree(mini["queue"], mini["tree"] / "patches")
-    quilt(mini["tree"], "patches", "push", "-a")
-    before = Fingerprint.of(mini["tree"])
-    for name in ("apply", "unapply"):
-        must_fail(tree_py(mini, name, QUEUE="", FORCE=1), "queue of its own")
-    assert Fingerprint.of(mini["tree"]) == before
-
-
-def test_robust_after_plain_quilt(mini: dict) -> None:
-    """What plain quilt has pushed of this series is known for ours: apply begins anew, unapply takes it off."""
-    before = Fingerprint.of(mini["tree"])
-    quilt(mini["tree"], str(mini["queue"]), "push", "-a")
-    must_pass(tree_py(mini, "apply"))
-    must_pass(tree_py(mini, "unapply"))
-    assert Fingerprint.of(mini["tree"]) == before
-
-
-@pytest.mark.parametrize("lost", ["store", "commit"])
-def test_robust_no_commit_of_the_push(mini: dict, lost: str) -> None:
-    """Without the store, or when the record names no commit, edits are found all the same."""
-    before = Fingerprint.of(mini["tree"])
-    must_pass(tree_py(mini, "apply"))
-    record = mini["tree"] / ".pc/.cache-footprint"
-    if lost == "store":
-        shutil.rmtree(mini["tree"] / ".cache-footprint.git")
-    else:
-        lines = record.read_text().splitlines(keepends=True)
-        record.write_text("".join(line for line in lines if not line.startswith("commit")))
-    edited = mini["tree"] / "lib/new5.c"
-    text = edited.read_text()
-    edited.write_text("int an_edit_of_the_user;\n")
-    must_fail(tree_py(mini, "unapply"), "edits")
-    assert "an_edit" in edited.read_text()
-    edited.write_text(text)
-    must_pass(tree_py(mini, "unapply"))
-    assert Fingerprint.of(mini["tree"]) == before
-
-
-def test_robust_changed_series_does_not_fit(mini: dict) -> None:
-    """The series on the tree stays when the changed one does not apply."""
-    must_pass(tree_py(mini, "apply"))
-    before = Fingerprint.of(mini["tree"])
-    patch = mini["queue"] / "lib-change-file-9.patch"
-    patch.write_text(patch.read_text().replace("-int value_0_9;", "-int nowhere_to_be_found;"))
-    must_fail(tree_py(mini, "apply"), "lib-change-file-9.patch", "as it was")
-    assert Fingerprint.of(mini["tree"]) == before
-
-
-def test_robust_relative_names(mini: dict, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(mini["work"])
-    must_pass(tree_py(mini, "apply", KDIR=mini["tree"].name, QUEUE="queue"))
-    assert pushed(mini["tree"], 16)
-
-
-def test_robust_unknown_group(mini: dict) -> None:
-    must_fail(tree_py(mini, "apply", GROUP="nonsense"),
-              "no group 'nonsense'", "preparations")
+    process = script("tools.sh", tmp_path, INSTALL=0, PATH=tmp_path / "bin")
+    fails(process, "flex", "apt-get install")
 
 
 def test_robust_clean_leaves_others_alone(tmp_path: Path) -> None:
     (tmp_path / "build").mkdir()
     (tmp_path / "build/precious").write_text("not ours\n")
-    must_fail(run("clean.sh", tmp_path, "all"), "left alone")
+    fails(script("clean.sh all", tmp_path), "left alone")
     assert (tmp_path / "build/precious").exists()
 
 
-def test_robust_moved_repository(mini: dict) -> None:
+# The series on a tree
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL], ids=["sigint", "sigkill"])
+def test_robust_push_interrupted(mini: Mini, how: int) -> None:
+    copies = mini.tree / ".cache-footprint.new/tree"
+    before = sums(mini.tree)
+    interrupt_when(mini.start("apply"), lambda: len(applied(copies)) >= 5, "as it was", how)
+    assert how == signal.SIGKILL or sums(mini.tree) == before
+    mini.passes("apply")
+    assert len(applied(mini.tree)) == 16 and leftovers(mini.tree) == [STORE]
+    mini.passes("unapply")
+    assert sums(mini.tree) == before
+
+
+def test_robust_patch_fails(mini: Mini) -> None:
+    mini.take_queue(9, broken=6)
+    mini.fails("apply", "lib-change-file-6.patch", "as it was")
+
+
+def test_robust_patch_missing(mini: Mini) -> None:
+    mini.patch(3).unlink()
+    mini.fails("apply", "lib-change-file-3.patch")
+
+
+def test_robust_foreign_queue(mini: Mini) -> None:
+    (mini.tree / "patches").mkdir()
+    mini.fails("apply", "make export")
+
+
+def test_robust_foreign_queue_pushed(mini: Mini) -> None:
+    """A tree with the patches of another queue in quilt's default directory: never changed."""
+    shutil.copytree(mini.queue, mini.tree / "patches")
+    mini.queue = Path("patches")
+    mini.quilt("push -a")
+    for name in ("apply", "unapply"):
+        mini.fails(name, "queue of its own", QUEUE="", FORCE=1)
+
+
+def test_robust_edits_kept(mini: Mini) -> None:
+    mini.passes("apply")
+    edited = mini.tree / "lib/new15.c"
+    edited.write_text(EDIT)
+    mini.fails("unapply", "lib-change-file-15.patch", "quilt refresh", FORCE=1)
+    build = mini.work / "other-build"
+    build.mkdir()
+    (build / "linux.base").touch()
+    (build / "linux").symlink_to(mini.tree)
+    mini.fails("clean.sh all", "edits", BUILD=build)
+    mini.passes("unapply", DISCARD=1)
+    assert not edited.exists()
+
+
+def test_robust_added_file_kept(mini: Mini) -> None:
+    """The edit of a file that the user has added to the top patch is not lost."""
+    mini.passes("apply")
+    edited = mini.tree / "lib/file9.c"
+    mini.quilt("add lib/file9.c")
+    edited.write_text(EDIT)
+    mini.fails("unapply", "edits")
+    mini.quilt("refresh")
+    mini.passes("unapply")
+    assert EDIT not in edited.read_text()
+
+
+def test_robust_force_keeps_edits(mini: Mini) -> None:
+    """FORCE=1 is about the version of the kernel alone."""
+    mini.tree = make_tree(mini.work / "linux-7.4", version="7.4.0")
+    mini.take_queue(6, "first", "second")
+    mini.variables["FORCE"] = 1
+    mini.passes("apply", GROUP="first")
+    edited = mini.tree / "lib/file0.c"
+    edit(edited)
+    mini.fails("apply", "edits", "DISCARD=1", GROUP="second")
+    mini.passes("apply", GROUP="second", DISCARD=1)
+    assert EDIT not in edited.read_text()
+    assert "patched_1" in (mini.tree / "lib/file1.c").read_text()
+
+
+def test_robust_second_apply_idle(mini: Mini) -> None:
+    mini.passes("apply")
+    with unchanged(mini.tree):
+        assert "already" in mini.passes("apply")
+
+
+def test_robust_new_changelog_keeps_times(mini: Mini) -> None:
+    """A series whose text changed but not its effect gives no reason to compile anything again."""
+    mini.passes("apply")
+    times = {path: path.stat().st_mtime for path in (mini.tree / "lib").glob("*.c")}
+    replace(mini.patch(3), "Change one line.", "Change one line, for a better reason.")
+    assert "already" in mini.passes("apply")
+    patch = mini.patch(3).rename(mini.queue / "lib-of-another-name.patch")
+    replace(mini.queue / "series", "lib-change-file-3.patch", patch.name)
+    assert "pushed" in mini.passes("apply")
+    assert {path: path.stat().st_mtime for path in times} == times
+    replace(patch, "+int new_3;", "+int new_and_different;")
+    mini.passes("apply")
+    changed = [path.name for path in times if path.stat().st_mtime != times[path]]
+    assert changed == ["new3.c"], changed
+
+
+def test_robust_after_plain_quilt(mini: Mini) -> None:
+    """What plain quilt has pushed of this series is known: apply begins anew, unapply works."""
+    with unchanged(mini.tree):
+        mini.quilt("push -a")
+        mini.passes("apply")
+        mini.passes("unapply")
+
+
+@pytest.mark.parametrize("lost", ["store", "commit"])
+def test_robust_no_commit_of_the_push(mini: Mini, lost: str) -> None:
+    """Without the store, or when the record names no commit, edits are found all the same."""
+    with unchanged(mini.tree):
+        mini.passes("apply")
+        if lost == "store":
+            shutil.rmtree(mini.tree / STORE)
+        else:
+            replace(mini.tree / ".pc/.cache-footprint", "\ncommit ", "\nlost ")
+        edited = mini.tree / "lib/new5.c"
+        text = edited.read_text()
+        edited.write_text(EDIT)
+        mini.fails("unapply", "edits")
+        edited.write_text(text)
+        mini.passes("unapply")
+
+
+def test_robust_changed_series_does_not_fit(mini: Mini) -> None:
+    """The series on the tree stays when the changed one does not apply."""
+    mini.passes("apply")
+    replace(mini.patch(9), "-int value_0_9;", "-int nowhere_to_be_found;")
+    mini.fails("apply", "lib-change-file-9.patch", "as it was")
+
+
+def test_robust_relative_names(mini: Mini, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(mini.work)
+    mini.passes("apply", KDIR=mini.tree.name, QUEUE="queue")
+    assert len(applied(mini.tree)) == 16
+
+
+def test_robust_unknown_group(mini: Mini) -> None:
+    mini.fails("apply", "no group 'nonsense'", "preparations", GROUP="nonsense")
+
+
+def test_robust_moved_repository(mini: Mini) -> None:
     """The series is taken off a tree, and pushed again, from where the patches are now."""
-    before = Fingerprint.of(mini["tree"])
-    must_pass(tree_py(mini, "apply"))
-    moved = mini["queue"].rename(mini["work"] / "moved")
-    assert "already" in must_pass(tree_py(mini, "apply", QUEUE=moved))
-    must_pass(tree_py(mini, "unapply", QUEUE=moved))
-    assert Fingerprint.of(mini["tree"]) == before
+    with unchanged(mini.tree):
+        mini.passes("apply")
+        mini.queue = mini.queue.rename(mini.work / "moved")
+        assert "already" in mini.passes("apply")
+        mini.passes("unapply")
 
 
-def test_robust_lock_of_the_tree(mini: dict) -> None:
+def test_robust_lock_of_the_tree(mini: Mini) -> None:
     """Two runs with build directories of their own do not work on one tree at a time."""
-    lock = os.open(mini["tree"], os.O_RDONLY)
+    lock = os.open(mini.tree, os.O_RDONLY)
     fcntl.flock(lock, fcntl.LOCK_EX)
-    before = Fingerprint.of(mini["tree"])
     for command in ("apply", "unapply"):
-        must_fail(tree_py(mini, command, BUILD=mini["work"] / command), "another run works")
-    assert Fingerprint.of(mini["tree"]) == before
+        mini.fails(command, "another run works", BUILD=mini.work / command)
     os.close(lock)
-    must_pass(tree_py(mini, "apply"))
+    mini.passes("apply")
 
 
-def test_robust_read_only_tree(mini: dict, small_disk: Path) -> None:
-    tree = small_disk / "linux"
-    shutil.copytree(minikernel.make_tree(mini["work"] / "plain"), tree)
-    must_pass(tree_py(mini, "apply", KDIR=tree))
+def test_robust_read_only_tree(mini: Mini, small_disk: Path) -> None:
+    mini.tree = shutil.copytree(make_tree(mini.work / "plain"), small_disk / "linux")
+    mini.passes("apply")
     subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
     for command in ("apply", "unapply"):
-        must_fail(tree_py(mini, command, KDIR=tree), "cannot be written to")
+        mini.fails(command, "cannot be written to")
 
 
-def test_robust_plain_push_with_fuzz(mini: dict) -> None:
-    """What plain quilt has pushed with fuzz comes off, and is not pushed with fuzz by us."""
-    changed = mini["tree"] / "lib/file0.c"
-    changed.write_text(changed.read_text().replace("int value_0_18;", "int of_this_tree;"))
-    before = Fingerprint.of(mini["tree"])
-    quilt(mini["tree"], str(mini["queue"]), "push", "-a")
-    on_it = Fingerprint.of(mini["tree"])
-    must_fail(tree_py(mini, "apply"), "lib-change-file-15.patch does not apply", "as it was")
-    assert Fingerprint.of(mini["tree"]) == on_it
-    must_pass(tree_py(mini, "unapply"))
-    assert Fingerprint.of(mini["tree"]) == before
+def test_robust_plain_push_with_fuzz(mini: Mini) -> None:
+    """What plain quilt has pushed with fuzz comes off, and apply does not push with fuzz."""
+    replace(mini.tree / "lib/file0.c", "int value_0_18;", "int of_this_tree;")
+    with unchanged(mini.tree):
+        mini.quilt("push -a")
+        mini.fails("apply", "lib-change-file-15.patch does not apply", "as it was")
+        mini.passes("unapply")
 
 
-def test_robust_series_on_it_by_patch(mini: dict) -> None:
-    for name in patch_names(mini["queue"]):
-        words = ["patch", "-p1", "-s", "-i", mini["queue"] / name]
-        subprocess.run(words, cwd=mini["tree"], check=True)
-    before = Fingerprint.of(mini["tree"])
-    must_fail(tree_py(mini, "apply"), "has the series already, by patch")
-    assert Fingerprint.of(mini["tree"]) == before and not leftovers(mini["tree"])
+def test_robust_series_on_it_by_patch(mini: Mini) -> None:
+    for number in range(16):
+        words = ["patch", "-p1", "-s", "-i", mini.patch(number)]
+        subprocess.run(words, cwd=mini.tree, check=True)
+    mini.fails("apply", "has the series already, by patch")
+    assert not leftovers(mini.tree)
 
 
-def patch_names(queue: Path) -> list[str]:
-    """The patches of a small queue in order."""
-    return [line for line in (queue / "series").read_text().splitlines() if line.endswith(".patch")]
-
-
-def test_robust_offsets_named(mini: dict) -> None:
+def test_robust_offsets_named(mini: Mini) -> None:
     lines = [f" int value_1_{number};\n" for number in range(17, 24)]
     lines[3:4] = ["-int value_1_20;\n", "+int patched;\n"]
     hunk = "--- a/lib/file1.c\n+++ b/lib/file1.c\n@@ -18,7 +18,7 @@\n" + "".join(lines)
-    patch = mini["queue"] / "lib-change-file-15.patch"
-    patch.write_text(f"Subject: [PATCH] lib: Change line 20\n---\n{hunk}")
-    longer = mini["tree"] / "lib/file1.c"
+    mini.patch(15).write_text(f"Subject: [PATCH] lib: Change line 20\n---\n{hunk}")
+    longer = mini.tree / "lib/file1.c"
     longer.write_text("int one_line_more;\n" + longer.read_text())
-    out = must_pass(tree_py(mini, "apply"))
-    assert "lib-change-file-15.patch: lib/file1.c: Hunk #1 succeeded at 19 (offset 1 line)" in out
+    said = "lib-change-file-15.patch: lib/file1.c: Hunk #1 succeeded at 19 (offset 1 line)"
+    assert said in mini.passes("apply")
 
 
-def test_robust_groups(mini: dict, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_robust_groups(mini: Mini, monkeypatch: pytest.MonkeyPatch) -> None:
     """Several groups, a group that needs two, and one without patches."""
-    queue = minikernel.make_queue(mini["work"] / "groups", 9, groups=("first", "second", "both"))
-    series = queue / "series"
-    monkeypatch.chdir(mini["work"])
-    banner = "# --- group both: a part of it ---"
-    text = series.read_text().replace(banner, f"{banner}\n# needs: first second")
-    series.write_text(text + "# --- group none: to come ---\n")
-    before = Fingerprint.of(mini["tree"])
-    needs = 'GROUP="first second"'
-    must_fail(tree_py(mini, "apply", GROUP="both", QUEUE=queue), "group both needs", needs)
-    must_fail(tree_py(mini, "apply", GROUP="both first", QUEUE=queue), needs)
-    must_pass(tree_py(mini, "apply", GROUP="first second", QUEUE=queue))
-    assert pushed(mini["tree"], 9)
-    must_pass(tree_py(mini, "apply", GROUP="second", QUEUE=queue))
-    second = patch_names(queue)[3:6]
-    assert (mini["tree"] / ".pc/applied-patches").read_text().split() == second
-    lines = must_pass(tree_py(mini, "export", "copies", GROUP="second", QUEUE=queue))
-    assert lines.split() == [f"copies/{name}" for name in second]
-    must_pass(tree_py(mini, "apply", GROUP="none", QUEUE=queue))
-    assert Fingerprint.of(mini["tree"]) == before and not leftovers(mini["tree"])
+    mini.take_queue(9, "first", "second", "both")
+    monkeypatch.chdir(mini.work)
+    banner, needs = "# --- group both: a part of it ---\n", 'GROUP="first second"'
+    replace(mini.queue / "series", banner, f"{banner}# needs: first second\n")
+    with (mini.queue / "series").open("a") as series:
+        series.write("# --- group none: to come ---\n")
+    with unchanged(mini.tree):
+        mini.fails("apply", "group both needs", needs, GROUP="both")
+        mini.fails("apply", needs, GROUP="both first")
+        mini.passes("apply", GROUP="first second")
+        assert len(applied(mini.tree)) == 9
+        mini.passes("apply", GROUP="second")
+        second = [mini.patch(number).name for number in (3, 4, 5)]
+        assert applied(mini.tree) == second
+        lines = mini.passes("export copies", GROUP="second").splitlines()
+        assert lines[1:] == [f"copies/{name}" for name in second]
+        mini.passes("apply", GROUP="none")
+    assert not leftovers(mini.tree)
+
+
+def test_robust_new_patch_not_in_series(mini: Mini) -> None:
+    """A patch that was made on the tree of a group is not taken off because series lacks it."""
+    mini.take_queue(6, "first", "second")
+    mini.passes("apply", GROUP="first")
+    mini.quilt("new mine.patch")
+    mini.quilt("add lib/file9.c")
+    (mini.tree / "lib/file9.c").write_text("int mine;\n")
+    mini.quilt("refresh")
+    mini.fails("apply", "mine.patch", "not in series", GROUP="first")
 
 
 # make branch
@@ -583,13 +637,13 @@ def git(tree: Path, *words: str) -> str:
 
 def git_tree(where: Path) -> Path:
     """A small kernel tree as a git repository, with a change of the user that is not committed."""
-    tree = minikernel.make_tree(where)
+    tree = make_tree(where)
     git(tree, "init", "-q", "-b", "main")
     git(tree, "config", "user.name", "Person")
     git(tree, "config", "user.email", "person@example.org")
     git(tree, "add", ".")
     git(tree, "commit", "-q", "-m", "base")
-    (tree / "lib/file19.c").write_text("int an_edit_of_the_user;\n")
+    (tree / "lib/file19.c").write_text(EDIT)
     return tree
 
 
@@ -601,189 +655,158 @@ def branches(tree: Path) -> list[str]:
 
 def untouched(tree: Path) -> bool:
     """Whether the work tree and HEAD are as git_tree() made them and nothing is under way."""
-    left = [name for name in ("rebase-apply", "cache-footprint.new") if (tree / ".git" / name).exists()]
-    state = (git(tree, "status", "--porcelain"), git(tree, "symbolic-ref", "HEAD"), left)
-    return state == ("M lib/file19.c", "refs/heads/main", [])
+    state = git(tree, "status", "--porcelain"), git(tree, "symbolic-ref", "HEAD")
+    under_way = (tree / ".git/rebase-apply").exists()
+    return state == ("M lib/file19.c", "refs/heads/main") and not under_way
 
 
-def test_robust_branch(mini: dict) -> None:
-    tree = git_tree(mini["work"] / "git")
-    must_pass(tree_py(mini, "branch", KDIR=tree))
+def test_robust_branch(mini: Mini) -> None:
+    tree = git_tree(mini.work / "git")
+    mini.passes("branch", KDIR=tree)
     (name,) = branches(tree)
     assert git(tree, "rev-list", "--count", f"main..{name}") == "16" and untouched(tree)
     last = "A Person <person@example.org> lib: Change file 15: Change one line."
     assert git(tree, "log", "-1", "--format=%an <%ae> %s: %b", name) == last
-    must_pass(tree_py(mini, "apply"))
+    mini.passes("apply")
     for file in git(tree, "ls-tree", "-r", "--name-only", name, "lib/").splitlines():
-        assert git(tree, "show", f"{name}:{file}") == (mini["tree"] / file).read_text().strip()
-    must_fail(tree_py(mini, "branch", KDIR=tree), "already")
+        assert git(tree, "show", f"{name}:{file}") == (mini.tree / file).read_text().strip()
+    mini.fails("branch", "already", KDIR=tree)
 
 
-def test_robust_new_patch_not_in_series(mini: dict) -> None:
-    """A patch that was made on the tree of a group is not taken off because series lacks it."""
-    queue = minikernel.make_queue(mini["work"] / "groups", 6, groups=("first", "second"))
-    given = {"QUEUE": queue, "GROUP": "first"}
-    must_pass(tree_py(mini, "apply", **given))
-    quilt(mini["tree"], str(queue), "new", "mine.patch")
-    quilt(mini["tree"], str(queue), "add", "lib/file9.c")
-    (mini["tree"] / "lib/file9.c").write_text("int mine;\n")
-    quilt(mini["tree"], str(queue), "refresh")
-    before = Fingerprint.of(mini["tree"])
-    must_fail(tree_py(mini, "apply", **given), "mine.patch", "not in series")
-    assert Fingerprint.of(mini["tree"]) == before
-
-
-def test_robust_branch_group(mini: dict) -> None:
-    tree = git_tree(mini["work"] / "git")
-    queue = minikernel.make_queue(mini["work"] / "groups", 6, groups=("first", "second"))
-    must_pass(tree_py(mini, "branch", KDIR=tree, QUEUE=queue, GROUP="second"))
+def test_robust_branch_group(mini: Mini) -> None:
+    tree = git_tree(mini.work / "git")
+    mini.take_queue(6, "first", "second")
+    mini.passes("branch", KDIR=tree, GROUP="second")
     (name,) = branches(tree)
-    assert git(tree, "log", "--format=%s", f"main..{name}").splitlines()[-1] == "lib: Change file 3"
+    subjects = git(tree, "log", "--format=%s", f"main..{name}").splitlines()
+    assert subjects[-1] == "lib: Change file 3"
 
 
-def test_robust_branch_fails(mini: dict) -> None:
-    tree = git_tree(mini["work"] / "git")
-    queue = minikernel.make_queue(mini["work"] / "broken", 9, broken=6)
-    must_fail(tree_py(mini, "branch", KDIR=tree, QUEUE=queue), "lib-change-file-6.patch", "as it was")
+def test_robust_branch_fails(mini: Mini) -> None:
+    tree = git_tree(mini.work / "git")
+    broken = make_queue(mini.work / "broken", 9, broken=6)
+    mini.fails("branch", "lib-change-file-6.patch", "as it was", KDIR=tree, QUEUE=broken)
     assert untouched(tree) and not branches(tree)
     (tree / ".git/rebase-apply").mkdir()
-    must_fail(tree_py(mini, "branch", KDIR=tree), "rebase-apply")
+    mini.fails("branch", "rebase-apply", KDIR=tree)
     assert (tree / ".git/rebase-apply").is_dir() and not branches(tree)
-    must_fail(tree_py(mini, "branch"), "not a git tree")
-    other = minikernel.make_tree(mini["work"] / "7.2", version="7.2.9")
-    must_fail(tree_py(mini, "branch", KDIR=other), "7.2.9", "FORCE=1")
+    mini.fails("branch", "not a git tree")
+    other = make_tree(mini.work / "7.2", version="7.2.9")
+    mini.fails("branch", "7.2.9", "FORCE=1", KDIR=other)
 
 
 # Signals, at moments spread over the run
 
-MOMENTS = 20 if os.environ.get("CF_FULL") == "1" else 3
-
-
-def files(tree: Path) -> Fingerprint:
+def files(tree: Path) -> dict[str, str]:
     """The kernel's files of a tree: without quilt's and tree.py's directories."""
-    return Fingerprint.of(tree, ".")
+    return sums(tree, (".",))
 
 
 @pytest.fixture(scope="module")
-def prepared(tmp_path_factory: pytest.TempPathFactory) -> dict:
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Mini:
     """A small tree as it was, pushed, and with one of two groups, by name; a queue and a pin."""
     work = tmp_path_factory.mktemp("stages")
-    made = {"work": work, "tree": work, "pin": minikernel.make_pin(work / "pin", Path(__file__)),
-            "queue": minikernel.make_queue(work / "queue", 8, groups=("first", "second")),
-            "base": minikernel.make_tree(work / "base")}
-    with open(made["base"] / "lib/file0.c", "a") as file:
-        file.write("int an_edit_of_the_user;\n")
+    made = Mini(work, make_tree(work / "base"), work, make_pin(work / "pin", Path(__file__)))
+    made.take_queue(8, "first", "second")
+    edit(made.tree / "lib/file0.c")
+    made.trees["base"] = made.tree
     for name, group in (("pushed", ""), ("first", "first"), ("second", "second")):
-        made[name] = shutil.copytree(made["base"], work / name)
-        must_pass(tree_py(made, "apply", KDIR=made[name], GROUP=group))
+        made.trees[name] = shutil.copytree(made.tree, work / name)
+        made.passes("apply", KDIR=made.trees[name], GROUP=group)
     return made
 
 
 @pytest.fixture
-def stages(prepared: dict, tmp_path: Path) -> dict:
+def stages(prepared: Mini, tmp_path: Path) -> Mini:
     """The same with a work directory of its own."""
-    return prepared | {"work": tmp_path}
+    return Mini(tmp_path, prepared.tree, prepared.queue, prepared.pin, {}, dict(prepared.trees))
 
 
-def interrupted(stages: dict, start: str, command: str, group: str = "") -> Iterator[tuple[Path, int]]:
-    """Run tree.py and send each signal at each moment, each time on a new copy of the tree `start`.
+def is_base(stages: Mini, tree: Path) -> bool:
+    """Whether a tree is as it was before the first apply, to the last file."""
+    return sums(tree, ()) == sums(stages.trees["base"], ())
 
-    Yields the tree and the exit code: 0 when it was done, 130 when it has said that the tree is as
-    it was, -9 when it was killed.
+
+def moves(stages: Mini, start: str, command: str, end: str = "", group: str = "") -> Iterator[Path]:
+    """Interrupt tree.py, each time on a new copy of the tree `start`; yields the copies.
+
+    Fails unless each file is as the exit code says: those of the tree `end` after 0, as they were
+    after 130, when it has said so, one of both after a kill that left nothing to undo.
     """
-    variables = {"QUEUE": stages["queue"], "PIN": stages["pin"], "GROUP": group}
-    whole = shutil.copytree(stages[start], stages["work"] / "whole", symlinks=True)
-    began = time.monotonic()
-    must_pass(run("tree.py", stages["work"], command, KDIR=whole, **variables))
-    seconds = time.monotonic() - began
-    for how in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
-        for moment in range(MOMENTS):
-            tree = stages["work"] / f"{how.name}-{moment}"
-            shutil.copytree(stages[start], tree, symlinks=True)
-            process = script("tree.py", stages["work"], command, KDIR=tree, **variables)
-            try:
-                process.wait(seconds * (moment + 0.5) / MOMENTS)
-            except subprocess.TimeoutExpired:
-                os.killpg(process.pid, how)
-            _, err = process.communicate(timeout=60)
-            code = process.returncode
-            if code in (-signal.SIGINT, -signal.SIGTERM) or err.endswith("KeyboardInterrupt\n"):
-                code = 130  # before tree.py's own lines; Python prints where it was
-            else:
-                assert (code == 130) == ("as it was" in err), err
-            assert code in (0, 130, -signal.SIGKILL), err
-            yield tree, code
-            texts = [path.read_text() for path in tree.glob("lib/file*.c")]
-            assert any("an_edit_of_the_user" in text for text in texts)
+    copies: list[Path] = []
+
+    def begin() -> subprocess.Popen:
+        copy = stages.work / f"copy-{len(copies)}"
+        copies.append(shutil.copytree(stages.trees[start], copy, symlinks=True))
+        return stages.start(command, KDIR=copy, GROUP=group)
+
+    for how, code, out in interrupted(begin):
+        tree = copies[-1]
+        if code in (-signal.SIGINT, -signal.SIGTERM) or out.endswith("KeyboardInterrupt\n"):
+            code = 130  # before tree.py's own lines; Python prints where it was
+        else:
+            assert (code == 130) == ("as it was" in out), out
+        assert code in (0, 130, -signal.SIGKILL), out
+        if not end:
+            assert bool(branches(tree)) == (code == 0) or code == -signal.SIGKILL
+        elif code == 0:
+            assert files(tree) == files(stages.trees[end])
+        elif code == 130:
+            assert sums(tree) == sums(stages.trees[start])
+        elif not (tree / ".cache-footprint.undo").exists():
+            assert files(tree) in [files(stages.trees[name]) for name in (start, end)]
+        yield tree
+        assert any(EDIT in path.read_text() for path in tree.glob("lib/file*.c"))
 
 
-def moved(stages: dict, tree: Path, code: int, before: str, after: str) -> None:
-    """Fail unless each file of the tree is as the exit code says."""
-    if code == 0:
-        assert files(tree) == files(stages[after])
-    elif code == 130:
-        assert Fingerprint.of(tree) == Fingerprint.of(stages[before])
-    elif not (tree / ".cache-footprint.undo").exists():
-        assert files(tree) in (files(stages[before]), files(stages[after]))
+def signals(start: str, command: str, end: str, group: str = "") -> Callable[[Mini], None]:
+    """Return the test that interrupts a command on one tree; whatever happened, the next one ends.
+
+    Every second time, an interrupted unapply is followed by an apply.
+    """
+    def test(stages: Mini) -> None:
+        for number, tree in enumerate(moves(stages, start, command, end, group)):
+            if command == "apply" or number % 2:
+                stages.passes("apply", KDIR=tree, GROUP=group)
+                assert files(tree) == files(stages.trees[group or "pushed"])
+                assert leftovers(tree) == [STORE]
+            stages.passes("unapply", KDIR=tree)
+            assert is_base(stages, tree)
+
+    return test
 
 
-def test_robust_signal_apply(stages: dict) -> None:
-    for tree, code in interrupted(stages, "base", "apply"):
-        moved(stages, tree, code, "base", "pushed")
-        must_pass(tree_py(stages, "apply", KDIR=tree))
-        assert files(tree) == files(stages["pushed"])
-        assert leftovers(tree) == [".cache-footprint.git"]
-        must_pass(tree_py(stages, "unapply", KDIR=tree))
-        assert Fingerprint.of(tree, "none") == Fingerprint.of(stages["base"], "none")
+test_robust_signal_apply = signals("base", "apply", "pushed")
+test_robust_signal_unapply = signals("pushed", "unapply", "base")
+test_robust_signal_group = signals("first", "apply", "second", group="second")
 
 
-def test_robust_signal_unapply(stages: dict) -> None:
-    for number, (tree, code) in enumerate(interrupted(stages, "pushed", "unapply")):
-        moved(stages, tree, code, "pushed", "base")
-        if number % 2:
-            must_pass(tree_py(stages, "apply", KDIR=tree))
-            assert files(tree) == files(stages["pushed"])
-        must_pass(tree_py(stages, "unapply", KDIR=tree))
-        assert Fingerprint.of(tree, "none") == Fingerprint.of(stages["base"], "none")
-
-
-def test_robust_signal_group(stages: dict) -> None:
-    for tree, code in interrupted(stages, "first", "apply", "second"):
-        moved(stages, tree, code, "first", "second")
-        must_pass(tree_py(stages, "apply", KDIR=tree, GROUP="second"))
-        assert files(tree) == files(stages["second"])
-        must_pass(tree_py(stages, "unapply", KDIR=tree))
-        assert Fingerprint.of(tree, "none") == Fingerprint.of(stages["base"], "none")
-
-
-def test_robust_signal_branch(stages: dict) -> None:
-    stages["git"] = git_tree(stages["work"] / "git")
-    for tree, code in interrupted(stages, "git", "branch"):
-        assert bool(branches(tree)) == (code == 0) or code == -signal.SIGKILL
-        again = tree_py(stages, "branch", KDIR=tree)
-        assert again[0] == 0 or "already" in again[2], again
+def test_robust_signal_branch(stages: Mini) -> None:
+    stages.trees["git"] = git_tree(stages.work / "git")
+    for tree in moves(stages, "git", "branch"):
+        again = stages.start("branch", KDIR=tree)
+        out, _ = again.communicate(timeout=60)
+        assert again.returncode == 0 or "already" in out, out
         (name,) = branches(tree)
         assert git(tree, "rev-list", "--count", f"main..{name}") == "8" and untouched(tree)
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("start", ["base", "pushed", "first"])
-def test_robust_move_cut_off(stages: dict, start: str, when: str) -> None:
+def test_robust_move_cut_off(stages: Mini, start: str, when: str) -> None:
     """Killed between two states, before git moves the files or after: put back, then moved."""
-    words = "unapply" if start == "pushed" else "apply"
-    git_path = shutil.which("git")
-    commands = {"before": "kill -9 0", "after": f'"{git_path}" "$@"; kill -9 0'}
-    (stages["work"] / "bin").mkdir()
-    fake = stages["work"] / "bin/git"
-    case = f'case "$*" in *--reset*) {commands[when]} ;; esac'
-    fake.write_text(f'#!/bin/sh\n{case}\nexec "{git_path}" "$@"\n')
+    command, end = ("unapply", "base") if start == "pushed" else ("apply", "pushed")
+    real = shutil.which("git")
+    killed = {"before": "kill -9 0", "after": f'"{real}" "$@"; kill -9 0'}[when]
+    fake = stages.work / "bin/git"
+    fake.parent.mkdir()
+    fake.write_text(f'#!/bin/sh\ncase "$*" in *--reset*) {killed} ;; esac\nexec "{real}" "$@"\n')
     fake.chmod(0o755)
-    tree = shutil.copytree(stages[start], stages["work"] / "tree", symlinks=True)
-    path = f"{fake.parent}:{os.environ['PATH']}"
-    assert tree_py(stages, words, KDIR=tree, PATH=path)[0] == -signal.SIGKILL
+    tree = shutil.copytree(stages.trees[start], stages.work / "tree", symlinks=True)
+    process = stages.start(command, KDIR=tree, PATH=f"{fake.parent}:{os.environ['PATH']}")
+    assert process.wait(60) == -signal.SIGKILL
     assert (tree / ".cache-footprint.undo").exists()
-    code, _, err = tree_py(stages, words, KDIR=tree)
-    assert code == 0 and "put back first" in err
-    assert files(tree) == files(stages["base" if words == "unapply" else "pushed"])
-    must_pass(tree_py(stages, "unapply", KDIR=tree))
-    assert Fingerprint.of(tree, "none") == Fingerprint.of(stages["base"], "none")
+    assert "put back first" in stages.passes(command, KDIR=tree)
+    assert files(tree) == files(stages.trees[end])
+    stages.passes("unapply", KDIR=tree)
+    assert is_base(stages, tree)

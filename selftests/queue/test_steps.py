@@ -31,7 +31,6 @@ olddefconfig: ; @grep -q . $(KCONFIG_CONFIG) && ! grep -q broken Kconfig
 """
 GOOD = "int one(void)\n{\n\treturn 1;\n}\n"
 UNUSED = "int one(void)\n{\n\tint unused;\n\treturn 1;\n}\n"
-MOVED = "\n\n" + UNUSED
 BROKEN = "int one(void)\n{\n\treturn one two;\n}\n"
 
 
@@ -39,10 +38,7 @@ BROKEN = "int one(void)\n{\n\treturn one two;\n}\n"
 def fixture_built(queue: Queue, sources: Sources, kernel: Path) -> tuple[list[checks.Step], bool]:
     """The steps of the queue, and whether nothing had to be built."""
     config = Path(os.environ["CF_OUT"]) / ".config"
-    try:
-        return checks.run_steps(queue, sources, config, checks.build_directory())
-    except (FileNotFoundError, RuntimeError) as error:
-        pytest.fail(str(error), pytrace=False)
+    return checks.run_steps(queue, sources, config, Path(os.environ["CF_BUILD"]))
 
 
 @pytest.fixture(name="steps")
@@ -72,36 +68,45 @@ def test_sparse_w1(steps: list[checks.Step]) -> None:
     none(checks.check_sparse_w1(steps))
 
 
-def small(tmp_path: Path, one: str = GOOD) -> tuple[Builder, Sources, Path]:
-    """Return a builder over a tiny kernel, its sources and a built .config."""
-    files = {"Makefile": KBUILD, "Kconfig": "# none\n", "lib/one.c": one, "lib/two.c": GOOD,
-             "lib/one.h": "extern int header;\n"}
-    builder = Builder(tmp_path, {**files, "scripts/checkpatch.pl": "#\n"})
-    out = tmp_path / "vm"
-    (out / "lib").mkdir(parents=True)
-    for name in ("vmlinux", "lib/one.o", "lib/two.o", "lib/three.o"):
-        (out / name).write_text("")
-    (out / ".config").write_text("CONFIG_A=y\n")
-    return builder, builder.sources, out / ".config"
+class Small(Builder):
+    """A builder over a tiny kernel that is built."""
+
+    def __init__(self, root: Path, one: str = GOOD) -> None:
+        files = {"Makefile": KBUILD, "Kconfig": "# none\n", "lib/one.c": one, "lib/two.c": GOOD,
+                 "lib/one.h": "extern int header;\n", "scripts/checkpatch.pl": "#\n"}
+        super().__init__(root, files)
+        self.config = root / "vm/.config"
+        (root / "vm/lib").mkdir(parents=True)
+        for name in ("vmlinux", "lib/one.o", "lib/two.o", "lib/three.o"):
+            (root / "vm" / name).touch()
+        self.config.write_text("CONFIG_A=y\n")
+
+    def run(self, queue: Queue | None = None, build: str = "build") -> tuple[list, bool]:
+        """Return what run_steps() finds of the queue as it is or another one."""
+        build = self.root / build
+        return checks.run_steps(queue or self.write(), self.sources, self.config, build)
 
 
 @pytest.mark.static
 def test_selftest_steps(tmp_path: Path) -> None:
-    builder, sources, config = small(tmp_path, UNUSED)
-    builder.edit("lib: Move it", {"lib/one.c": MOVED})
-    builder.edit("lib: Clean it", {"lib/one.c": GOOD})
-    builder.edit("lib: Add three", {"lib/three.c": UNUSED.replace("one", "three")})
-    builder.edit("lib: Break it", {"lib/one.c": BROKEN})
-    builder.edit("lib: Mend it", {"lib/one.c": UNUSED})
-    steps, _ = checks.run_steps(builder.write(), sources, config, tmp_path / "build")
-    broken = checks.check_each_step_builds(steps)
-    assert len(broken) == 1 and broken[0].startswith("lib-break-it.patch: lib/one.o does not build")
+    small = Small(tmp_path, UNUSED)
+    for subject, name, text in (
+        ("lib: Move it", "one", "\n\n" + UNUSED),
+        ("lib: Clean it", "one", GOOD),
+        ("lib: Add three", "three", UNUSED.replace("one", "three")),
+        ("lib: Break it", "one", BROKEN),
+        ("lib: Mend it", "one", UNUSED),
+    ):
+        small.edit(subject, {f"lib/{name}.c": text})
+    steps, _ = small.run()
+    (broken,) = checks.check_each_step_builds(steps)
+    assert broken.startswith("lib-break-it.patch: lib/one.o does not build")
     warned = [step.patch for step in steps if step.warnings]
-    # A moved warning is not new; one in a new file or a mended one is.
+    # A moved warning is not new; one in a new file or a mended one is
     assert warned == ["lib-add-three.patch", "lib-mend-it.patch"]
     some(checks.check_sparse_w1(steps), "lib-add-three.patch: new: lib/three.c: warning")
-    assert (builder.base / "lib/one.c").read_text() == UNUSED, "the source tree was written to"
-    assert not (builder.base / "lib/three.c").exists()
+    assert (small.base / "lib/one.c").read_text() == UNUSED, "the source tree was written to"
+    assert not (small.base / "lib/three.c").exists()
 
 
 @pytest.fixture(name="builds")
@@ -124,89 +129,88 @@ def fixture_builds(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, list[str]
 
 
 @pytest.mark.static
-def test_selftest_steps_cache(
-    tmp_path: Path, builds: list, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_selftest_steps_cache(tmp_path: Path, builds: list,
+                              monkeypatch: pytest.MonkeyPatch) -> None:
     """Which objects are built at which state: those whose files are not as they ever were."""
-    builder, sources, config = small(tmp_path)
-    builder.edit("lib: One", {"lib/one.c": GOOD + "\n"})
-    builder.edit("lib: Two", {"lib/two.c": GOOD + "\n"})
-    builder.edit("lib: One again", {"lib/one.c": GOOD + "\n\n"})
+    small = Small(tmp_path)
+    small.edit("lib: One", {"lib/one.c": GOOD + "\n"})
+    small.edit("lib: Two", {"lib/two.c": GOOD + "\n"})
+    small.edit("lib: One again", {"lib/one.c": GOOD + "\n\n"})
 
-    def run(queue: Queue, directory: str = "build") -> list[tuple[int, list[str]]]:
+    def built(*where: object) -> list[tuple[int, list[str]]]:
         builds.clear()
-        steps, cached = checks.run_steps(queue, sources, config, tmp_path / directory)
-        none(checks.check_sparse_w1(steps))
-        none(checks.check_each_step_builds(steps))
+        steps, cached = small.run(*where)
+        none(checks.check_sparse_w1(steps) + checks.check_each_step_builds(steps))
         assert cached == (not builds)
         return list(builds)
 
     one, two = "lib/one.o", "lib/two.o"
     everything = [(0, [one]), (1, [one, two]), (2, [two]), (3, [one])]
-    assert run(builder.write()) == everything
-    assert run(builder.write()) == []
-    assert run(builder.write(), "another") == [], "another clone finds what is known"
-    changed = builder.alter("lib: Two", "+\n", "+/* two */\n")
-    assert run(changed) == [(2, ["lib/two.o"])], "a step in the middle, and no later one"
+    assert built() == everything
+    assert built() == []
+    assert built(None, "another") == [], "another clone finds what is known"
+    changed = small.alter("lib: Two", "+\n", "+/* two */\n")
+    assert built(changed) == [(2, ["lib/two.o"])], "a step in the middle, and no later one"
     monkeypatch.setenv("FRESH", "1")
-    assert run(changed) == everything
+    assert built(changed) == everything
     monkeypatch.delenv("FRESH")
-    config.write_text("CONFIG_B=y\n")
-    assert run(changed) == everything
-    (builder.base / "lib/other.h").write_text("/* the tree */\n")
-    assert run(changed) == everything
+    small.config.write_text("CONFIG_B=y\n")
+    assert built(changed) == everything
+    (small.base / "lib/other.h").write_text("/* the tree */\n")
+    assert built(changed) == everything
 
 
 @pytest.mark.static
 def test_selftest_steps_header(tmp_path: Path, builds: list) -> None:
     """An object is built again when a header that it reads changes, at the steps that have it."""
-    builder, sources, config = small(tmp_path, '#include "one.h"\n' + GOOD)
-    builder.edit("lib: One", {"lib/one.c": '#include "one.h"\n' + GOOD + "\n"})
-    builder.edit("lib: Header", {"lib/one.h": "extern int changed;\n"})
-    builder.edit("lib: One again", {"lib/one.c": '#include "one.h"\n' + GOOD + "\n\n"})
-    checks.run_steps(builder.write(), sources, config, tmp_path / "build")
+    text = '#include "one.h"\n' + GOOD
+    small = Small(tmp_path, text)
+    small.edit("lib: One", {"lib/one.c": text + "\n"})
+    small.edit("lib: Header", {"lib/one.h": "extern int changed;\n"})
+    small.edit("lib: One again", {"lib/one.c": text + "\n\n"})
+    small.run()
     assert builds == [(state, ["lib/one.o"]) for state in (0, 1, 2, 3)]
     builds.clear()
-    queue = builder.alter("lib: Header", "int changed", "int altered")
-    checks.run_steps(queue, sources, config, tmp_path / "build")
+    small.run(small.alter("lib: Header", "int changed", "int altered"))
     assert builds == [(2, ["lib/one.o"]), (3, ["lib/one.o"])]
 
 
 @pytest.mark.static
 def test_selftest_steps_failure_is_not_kept(tmp_path: Path) -> None:
-    builder, sources, config = small(tmp_path)
-    builder.edit("lib: Break it", {"lib/one.c": BROKEN})
+    small = Small(tmp_path)
+    small.edit("lib: Break it", {"lib/one.c": BROKEN})
     for _ in range(2):
-        steps, cached = checks.run_steps(builder.write(), sources, config, tmp_path / "build")
+        steps, cached = small.run()
         assert not cached
         some(checks.check_each_step_builds(steps), "lib-break-it.patch: lib/one.o does not build")
 
 
 @pytest.mark.static
 def test_selftest_steps_config(tmp_path: Path) -> None:
-    builder, sources, config = small(tmp_path)
-    builder.edit("lib: Break Kconfig", {"Kconfig": "broken\n"})
-    steps, _ = checks.run_steps(builder.write(), sources, config, tmp_path / "build")
+    small = Small(tmp_path)
+    small.edit("lib: Break Kconfig", {"Kconfig": "broken\n"})
+    steps, _ = small.run()
     some(checks.check_each_step_builds(steps), "lib-break-kconfig.patch: olddefconfig")
+    small.config = tmp_path / "none/.config"
     with pytest.raises(FileNotFoundError, match="run `make`"):
-        checks.run_steps(builder.write(), sources, tmp_path / "none/.config", tmp_path / "build")
+        small.run()
 
 
 @pytest.mark.static
 def test_selftest_steps_objects(builder: Builder) -> None:
-    files = {"lib/x.c": "x\n", "arch/x86/lib/y.S": "y\n", "tools/z.c": "z\n", "Documentation/a.rst": "a\n"}
-    queue = builder.edit("lib: Add", files).edit("lib: Head", {"include/linux/x.h": "x\n"}).write()
-    assert checks.touched_objects(queue.patches[0]) == ["arch/x86/lib/y.o", "lib/x.o"]
-    assert checks.touched_objects(queue.patches[1]) == list(checks.HEADER_OBJECTS)
+    files = {"lib/x.c": "x\n", "arch/x86/lib/y.S": "y\n", "tools/z.c": "z\n",
+             "Documentation/a.rst": "a\n"}
+    builder.edit("lib: Add", files).edit("lib: Head", {"include/linux/x.h": "x\n"})
+    first, second = builder.write().patches
+    assert checks.touched_objects(first) == ["arch/x86/lib/y.o", "lib/x.o"]
+    assert checks.touched_objects(second) == list(checks.HEADER_OBJECTS)
 
 
 @pytest.mark.static
 def test_selftest_steps_sparse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = tmp_path / "bin"
-    folder.mkdir()
-    tool = folder / "sparse"
-    monkeypatch.setenv("PATH", str(folder), prepend=":")
-    # A release that lacks the keyword, one that has it, one that never works.
+    tool = tmp_path / "sparse"
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    # A release that lacks the keyword, one that has it, one that never works
     for body, expected in (
         ('case "$*" in *-D*) ;; *) echo error: x ;; esac', "sparse -D__typeof_unqual__=__typeof__"),
         (":", "sparse"),
@@ -219,14 +223,18 @@ def test_selftest_steps_sparse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.static
 def test_sparse_and_module_macros(tmp_path: Path) -> None:
-    """What sparse says of MODULE_LICENSE() in any file is left out, of a line beside it not."""
-    (tmp_path / "a.c").write_text('int a;\nMODULE_LICENSE("GPL");\nmodule_param(a, int, 0);\n')
-    error = "error: bad constant expression"
-    places = [f"{tmp_path}/a.c:1:5", f"{tmp_path}/a.c:2:1", f"{tmp_path}/a.c:3:1", "a.c:2:1", "a.c:9:1"]
-    text = "  CC      a.o\n" + "".join(f"{place}: {error}\n" for place in places)
-    lines = checks.split_output(text, [tmp_path])["a.o"]
-    assert lines == [f"a.c: {error}"]
-    assert checks.split_output(text.replace("a.c:1:5", "a.c:2:5").replace("a.c:9:1", "a.c:2:9"), [tmp_path]) == {"a.o": []}
+    """What sparse says of MODULE_LICENSE() in any file is left out, of another line not."""
+    source = 'int a;\nMODULE_LICENSE("GPL");\nmodule_param(a, int, 0);\n'
+    (tmp_path / "a.c").write_text(source)
+
+    def warnings(*places: str) -> list[str]:
+        lines = [f"{place}: error: bad constant expression\n" for place in places]
+        return checks.split_output("  CC      a.o\n" + "".join(lines), [tmp_path])["a.o"]
+
+    macros = [f"{tmp_path}/a.c:2:1", f"{tmp_path}/a.c:3:1", "a.c:2:1", "a.c:2:9"]
+    assert warnings(*macros) == []
+    for place in (f"{tmp_path}/a.c:1:5", "a.c:9:1"):
+        assert warnings(*macros, place) == ["a.c: error: bad constant expression"]
 
 
 def test_selftest_steps_output() -> None:
@@ -234,5 +242,5 @@ def test_selftest_steps_output() -> None:
         "  CC      lib/a.o\n/t/lib/a.c:3:4: warning: odd line 3\n  CHECK   /t/lib/a.c\n"
         "/t/lib/a.c:9:1: warning: odder\n  AS      lib/b.o\n  LD      c\n"
     )
-    found = checks.split_output(text, [Path("/t")])
-    assert found == {"lib/a.o": ["lib/a.c: warning: odd line", "lib/a.c: warning: odder"], "lib/b.o": []}
+    warnings = ["lib/a.c: warning: odd line", "lib/a.c: warning: odder"]
+    assert checks.split_output(text, [Path("/t")]) == {"lib/a.o": warnings, "lib/b.o": []}
