@@ -43,8 +43,8 @@ WORKLOADS = {
     "calibrate": Workload(
         "", "calibrate.c", {}, cpus=2, append=("maxcpus=1",),
         geometry={"l1d": "32K:8", "l2": "256K:8", "llc": "1M:16"}),
-    "ioctl": Workload("ioctl", "ioctls.c", {"calls": "100"}, instructions=True),
-    "reads": Workload("system call", "reads.c", {"calls": "20", "thrash_kib": "2048"}),
+    "ioctl": Workload("ioctl", "calls.c", {"calls": "100"}, instructions=True),
+    "reads": Workload("system call", "calls.c", {"calls": "20", "thrash_kib": "2048"}),
     "ring": Workload(
         "context switch", "ring.c",
         {"kind": "pipe", "tasks": "64", "rounds": "50", "warm": "5", "perturb": "0", "churn": "0"},
@@ -54,7 +54,7 @@ WORKLOADS = {
         {"kinds": "pipe:futex:threads", "tasks": "4:8:12:16:32:64:128:256:512",
          "switches": "2000", "warm": "4", "perturb": "0", "churn": "0"},
         "__switch_to_asm", labels=True),
-    "syscalls": Workload("system call", "syscalls.c", {"reps": "20", "thrash_kib": "2048"}),
+    "syscalls": Workload("system call", "calls.c", {"reps": "20", "thrash_kib": "2048"}),
     "writers": Workload("record", "writers.c", _FILES, cpus=4, append=_RAM_DISK, disk=True),
 }
 
