@@ -180,16 +180,19 @@ static int sleep_on(void *unused)
 	return 0;
 }
 
-static void churn_one(long place)
+static void begin_missing(void)
 {
-	/* One in four with memory of its own, as a process, the others as threads */
-	int flags = SIGCHLD | (chance(4) ? CLONE_VM | CLONE_FS | CLONE_FILES : 0);
-
-	churned[place].task = must(clone(sleep_on, churned[place].stack + PAGE, flags, NULL),
-				   "clone for churn=");
+	for (long place = 0; place < churn_count; place++) {
+		if (churned[place].task)
+			continue;
+		/* One in four with memory of its own, as a process, the others as threads */
+		churned[place].task = must(clone(sleep_on, churned[place].stack + PAGE, SIGCHLD |
+			(chance(4) ? CLONE_VM | CLONE_FS | CLONE_FILES : 0), NULL),
+			"clone for churn=");
+	}
 }
 
-static void churn_off(long place)
+static void end_one(long place)
 {
 	pid_t task = churned[place].task;
 
@@ -199,14 +202,6 @@ static void churn_off(long place)
 	if (waitpid(task, NULL, 0) != task)
 		fail_errno("waitpid for churn=");
 	churned[place].task = 0;
-}
-
-static void begin_missing(void)
-{
-	for (long place = 0; place < churn_count; place++) {
-		if (!churned[place].task)
-			churn_one(place);
-	}
 }
 
 static void churn_begin(void)
@@ -222,7 +217,7 @@ static void churn(void)
 	if (!churn_count)
 		return;
 	for (unsigned int going = chance(MOST_AT_ONCE + 1); going; going--)
-		churn_off(chance(churn_count));
+		end_one(chance(churn_count));
 	begin_missing();
 }
 
@@ -231,7 +226,7 @@ static void churn_end(void)
 	for (; churn_count; churn_count--) {
 		long place = chance(churn_count);
 
-		churn_off(place);
+		end_one(place);
 		churned[place].task = churned[churn_count - 1].task;
 		churned[churn_count - 1].task = 0;
 	}
@@ -266,11 +261,13 @@ static enum kind kind_of(const char *name)
 	fail("kind of ring %s: pipe, futex or threads is wanted", name);
 }
 
-static void allow_files(void)
+static void prepare(void)
 {
 	struct rlimit files = { 2 * MAX_TASKS + 64, 2 * MAX_TASKS + 64 };
 
 	must(setrlimit(RLIMIT_NOFILE, &files), "setrlimit");
+	pin(0);
+	perturb_memory();
 }
 
 void ring(void)
@@ -280,9 +277,7 @@ void ring(void)
 
 	tasks = number("tasks", 2, MAX_TASKS, 64);
 	kind = kind_of(word("kind", "pipe"));
-	allow_files();
-	pin(0);
-	perturb_memory();
+	prepare();
 	tell("label %d ring", RING_LABEL);
 	make_ring();
 	tell("progress ring of %ld tasks, %ld rounds", tasks, rounds);
@@ -358,26 +353,20 @@ static void one_ring(int label)
 
 void rings(void)
 {
-	char *names = strdup(word("kinds", "pipe:futex:threads")), *name, *rest_of_names;
+	char *names = strdup(word("kinds", "pipe:futex:threads")), *name;
 	int label = RING_LABEL;
 
-	allow_files();
-	pin(0);
-	perturb_memory();
+	prepare();
 	keep_children();
-	for (name = strtok_r(names, ":", &rest_of_names); name;
-	     name = strtok_r(NULL, ":", &rest_of_names)) {
-		char *sizes = strdup(word("tasks", "8:64")), *size, *rest_of_sizes;
+	while ((name = strsep(&names, ":"))) {
+		char *sizes = strdup(word("tasks", "8:64")), *size;
 
 		kind = kind_of(name);
-		for (size = strtok_r(sizes, ":", &rest_of_sizes); size;
-		     size = strtok_r(NULL, ":", &rest_of_sizes)) {
+		while ((size = strsep(&sizes, ":"))) {
 			tasks = atol(size);
 			one_ring(label++);
 		}
-		free(sizes);
 	}
-	free(names);
 	load("kinds");
 	done();
 }

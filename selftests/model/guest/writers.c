@@ -117,18 +117,13 @@ static void check_size(long count, long record, long bytes)
 		     count, bytes >> 20, most);
 }
 
-static void tell_start(int start, long count)
-{
-	if (write(start, "gggggggggggggggggggggggggggggggggggggggggggggggggggggggggggggggg",
-		  count) != count)
-		fail_errno("start of the writers");
-}
-
 /* One more lap of all writers */
 static void lap(int start, int ready, long count)
 {
 	cachemodel_begin_all(WRITERS_LABEL);
-	tell_start(start, count);
+	if (write(start, "gggggggggggggggggggggggggggggggggggggggggggggggggggggggggggggggg",
+		  count) != count)
+		fail_errno("start of the writers");
 	wait_for(ready, count);
 	cachemodel_end_all(WRITERS_LABEL);
 }

@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "cache.h"
+#include "model.h"
 
 #define HUGE_PAGE	(2ul << 20)
 

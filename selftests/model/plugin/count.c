@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Counting, and the table of instructions. */
-#include "count.h"
+#include "model.h"
 
 #define BUCKETS	(1u << 16)
 #define SITES	(1u << 15)	/* got at a time */

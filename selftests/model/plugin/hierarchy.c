@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The caches of a machine, their settings, and how lines move between them. */
-#include <ctype.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "hierarchy.h"
+#include "model.h"
 
 const char * const level_names[LEVELS] = { "l1d", "l2", "llc" };
 
@@ -17,26 +15,20 @@ const char *value_of(const char *text, const char *name, char separator)
 	return strncmp(text, name, length) || text[length] != separator ? NULL : text + length + 1;
 }
 
+/* SIZE:WAYS, as 32768:8, 32K:8 or 8M:full */
 static bool read_geometry(const char *text, struct geometry *geometry)
 {
-	unsigned long ways;
-	char *rest;
+	char size[13], unit[2] = "", ways[6];
+	int length = 0;
 
-	errno = 0;
-	geometry->size = strtoull(text, &rest, 10);
-	if (!isdigit(*text) || errno || geometry->size > RAM_LIMIT << 10)
+	if (sscanf(text, "%12[0-9]%1[KM]:%5[0-9a-z]%n", size, unit, ways, &length) != 3 &&
+	    sscanf(text, "%12[0-9]:%5[0-9a-z]%n", size, ways, &length) != 2)
 		return false;
-	if (*rest == 'K' || *rest == 'M')
-		geometry->size <<= *rest++ == 'K' ? 10 : 20;
-	if (*rest++ != ':')
-		return false;
-	geometry->ways = 0;
-	if (!strcmp(rest, "full"))
-		return true;
-	text = rest;
-	ways = strtoul(text, &rest, 10);
-	geometry->ways = ways;
-	return isdigit(*text) && !*rest && ways > 0 && ways <= MAX_WAYS && !errno;
+	geometry->size = strtoull(size, NULL, 10) << (*unit == 'K' ? 10 : *unit == 'M' ? 20 : 0);
+	geometry->ways = atoi(ways);
+	if (text[length] || !strcmp(ways, "full"))
+		return !text[length];
+	return !ways[strspn(ways, "0123456789")] && geometry->ways && geometry->ways <= MAX_WAYS;
 }
 
 static bool read_further(struct machine *machine, const char *text)

@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 #include "../tags.h"
-#include "count.h"
+#include "model.h"
 #include "qemu.h"
 
 EXPORT int qemu_plugin_version = PLUGIN_API;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The cache model without QEMU, as a library for test_plugin.py. */
-#include "hierarchy.h"
+#include "model.h"
 
 static struct machine machine;
 
