@@ -29,15 +29,14 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from selftests.model import emulator, tables
-from selftests.model.image import ImageError, make_initramfs
-from selftests.model.result import ResultError, check_console, label_results, module_symbols
-from selftests.model.symbols import SymbolError, Symbols
-from selftests.model.workloads import GEOMETRY, WORKLOADS
+from selftests.model.image import make_initramfs
+from selftests.model.result import check_console, label_results, module_symbols
+from selftests.model.symbols import Symbols
+from selftests.model.workloads import GEOMETRY, WORKLOADS, ModelError
 from selftests.results.store import digest, write_whole
 
 FIRST_RANGE = 48  # labels from here on are those of --range, as tags.h says
 MAX_RANGES = 16
-FAILURES = (emulator.EmulatorError, ImageError, ResultError, SymbolError, OSError)
 # Variables of `make model` and the options that they are: of words, of one value, 1 or 0
 WORDS = {"SET": "set", "GEOMETRY": "geometry", "ALSO": "also", "APPEND": "append", "RANGE": "range"}
 VALUES = {"RESULT": "name", "TOP": "top", "CPUID": "cpuid", "QEMU": "qemu", "MEMORY": "memory",
@@ -82,7 +81,7 @@ def boot(args: argparse.Namespace, words: dict[str, str], geometry: dict[str, st
     """Boot once; return what the plugin wrote, with labels as in a result, and the seconds.
 
     args: of run; words, geometry: settings; base: of the names of the files that stay; version:
-    QEMU's. Raises one of FAILURES.
+    QEMU's. Raises ModelError and OSError.
     """
     workload, kernel, built = WORKLOADS[args.workload], args.kernel.resolve(), args.built.resolve()
     program = built / "init"
@@ -120,7 +119,7 @@ def boot(args: argparse.Namespace, words: dict[str, str], geometry: dict[str, st
     try:
         counted = json.loads(raw.read_text())
     except ValueError:
-        raise ResultError(f"{raw} is not whole") from None
+        raise ModelError(f"{raw} is not whole") from None
     for label, function in enumerate(args.range, FIRST_RANGE):
         if str(label) in counted["labels"]:
             lines.append(f"cachemodel: label {label} {function}")
@@ -168,7 +167,7 @@ def run_workload(args: argparse.Namespace) -> int:
         "accesses_per_second": round(counted["accesses"] / seconds),
         "left_out": counted["left_out"], "labels": counted["labels"]}
     if workload.unit and not any(label["units"] for label in counted["labels"].values()):
-        raise ResultError(f"no {workload.unit} was counted")
+        raise ModelError(f"no {workload.unit} was counted")
     if args.bound:
         full = {level: re.sub(":.*", ":full", geometry[level]) for level in ("l1d", "l2", "llc")}
         bound = boot(args, words, geometry | full, f"{base}.full", version)[0]["labels"]
@@ -185,7 +184,7 @@ def run_workload(args: argparse.Namespace) -> int:
 
 
 def read_result(name: str, directory: Path) -> dict[str, Any]:
-    """Return a result by its file or its name; raises ResultError."""
+    """Return a result by its file or its name; raises ModelError."""
     for path in (Path(name), directory / f"{name}.json"):
         if path.is_file():
             try:
@@ -195,15 +194,15 @@ def read_result(name: str, directory: Path) -> dict[str, Any]:
             if isinstance(found, dict) and RESULT_KEYS <= set(found) \
                     and found["kind"] == "modelled":
                 return found
-            raise ResultError(f"{path} is no result of the cache model")
-    raise ResultError(f"no result {name} in {directory}")
+            raise ModelError(f"{path} is no result of the cache model")
+    raise ModelError(f"no result {name} in {directory}")
 
 
 def compare(args: argparse.Namespace) -> int:
     """Print two results side by side."""
     left, right = (read_result(name, args.results) for name in (args.a, args.b))
     if left["workload"] != right["workload"]:
-        raise ResultError(f"{args.a} is of {left['workload']}, {args.b} of "
+        raise ModelError(f"{args.a} is of {left['workload']}, {args.b} of "
                           f"{right['workload']}: not to be compared")
     print(tables.side_by_side(left, right, args.top), end="")
     return 0
@@ -311,7 +310,7 @@ def main() -> int:
         signal.signal(number, signal.default_int_handler)
     try:
         return args.function(args)
-    except FAILURES as error:
+    except (ModelError, OSError) as error:
         print(f"model: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:

@@ -12,35 +12,33 @@ import time
 from pathlib import Path
 from typing import Callable
 
+from selftests.model.workloads import ModelError
+
 APPEND = ("console=ttyS0", "nokaslr", "norandmaps", "kunit.enable=0", "quiet",
           "panic=-1", "oops=panic", "panic_on_warn=1")
 PROGRESS = "cachemodel: progress "
-
-
-class EmulatorError(RuntimeError):
-    """QEMU cannot be used, or a run did not come to its end."""
 
 
 def plugin_api(version: str) -> int:
     """Return the plugin interface of a QEMU, from its --version text."""
     found = re.search(r"version (\d+)\.(\d+)", version)
     if not found:
-        raise EmulatorError(f"not a QEMU version: {version.strip()[:80]!r}")
+        raise ModelError(f"not a QEMU version: {version.strip()[:80]!r}")
     number = int(found[1]), int(found[2])
     return 1 if number < (9, 0) else 2 if number < (9, 1) else 3
 
 
 def version_of(program: str) -> str:
-    """Return the first line of a QEMU's --version; raises EmulatorError for one
+    """Return the first line of a QEMU's --version; raises ModelError for one
     that is no QEMU or has no plugins."""
     try:
         version, options = (subprocess.run(
             [program, question], capture_output=True, text=True, errors="replace",
             check=True).stdout for question in ("--version", "-help"))
     except (OSError, subprocess.CalledProcessError) as error:
-        raise EmulatorError(f"{program} does not run: {error}") from None
+        raise ModelError(f"{program} does not run: {error}") from None
     if not re.search(r"^-plugin\b", options, re.M):
-        raise EmulatorError(f"{program} was built without plugins (it has no -plugin option): "
+        raise ModelError(f"{program} was built without plugins (it has no -plugin option): "
                             "use one configured with --enable-plugins")
     plugin_api(version)
     return version.split("\n")[0]
@@ -66,7 +64,7 @@ def run(command: list[str], console: Path, log: Path, limit: float,
     """Run QEMU to its end and return the seconds it took.
 
     console: where the guest's lines come; log: for QEMU's own output; limit: seconds; progress:
-    called with the text of each line "cachemodel: progress TEXT". Raises EmulatorError; QEMU is
+    called with the text of each line "cachemodel: progress TEXT". Raises ModelError; QEMU is
     killed at the limit and when this is interrupted.
     """
     console.write_text("")
@@ -77,7 +75,7 @@ def run(command: list[str], console: Path, log: Path, limit: float,
         try:
             while process.poll() is None:
                 if time.monotonic() - start > limit:
-                    raise EmulatorError(f"not done after {limit:g} s, killed; "
+                    raise ModelError(f"not done after {limit:g} s, killed; "
                                         f"the guest's console is {console}")
                 time.sleep(0.1)
                 lines = console.read_text(errors="replace").split("\n")[:-1]
@@ -92,6 +90,6 @@ def run(command: list[str], console: Path, log: Path, limit: float,
     lines = [line for line in log.read_text(errors="replace").split("\n") if line]
     plugin = [line for line in lines if line.startswith("cachemodel: ")]
     if process.returncode or plugin:
-        raise EmulatorError((plugin or lines or [
+        raise ModelError((plugin or lines or [
             f"QEMU ended with status {process.returncode} and said nothing"])[-1])
     return time.monotonic() - start

@@ -9,26 +9,24 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from selftests.model.workloads import ModelError
+
 BLOCK = 4096
 UUID = "00000000-0000-4000-8000-000000000001"
 
 
-class ImageError(RuntimeError):
-    """A tool failed or a part is missing."""
-
-
 def _run(command: list[str], output: Path, **environment: str) -> None:
-    """Run a tool, its standard output to a file; raises ImageError."""
+    """Run a tool, its standard output to a file; raises ModelError."""
     with output.open("wb") as out:
         done = subprocess.run(command, stdout=out, stderr=subprocess.PIPE,
                               env=os.environ | environment, check=False)
     if done.returncode:
-        raise ImageError(f"{command[0]}: {done.stderr.decode().strip()}")
+        raise ModelError(f"{command[0]}: {done.stderr.decode().strip()}")
 
 
 def make_disk(target: Path, image: Path) -> None:
     """Write the blocks of an empty ext4 that are not zero, each after its number (8 bytes, little
-    endian): the same bytes each time. image: a scratch file. Raises ImageError."""
+    endian): the same bytes each time. image: a scratch file. Raises ModelError."""
     _run(["/sbin/mke2fs", "-q", "-F", "-t", "ext4", "-b", str(BLOCK), "-U", UUID,
           "-E", f"hash_seed={UUID},nodiscard,lazy_itable_init=1", str(image), "1024M"],
          Path(os.devnull), E2FSPROGS_FAKE_TIME="1577836800", MKE2FS_CONFIG=os.devnull)
@@ -42,11 +40,11 @@ def make_disk(target: Path, image: Path) -> None:
 def make_initramfs(target: Path, kernel: Path, program: Path, modules: Path, disk: bool) -> None:
     """Write the archive with the kernel's own gen_init_cpio.
 
-    kernel: O= directory; modules: directory of *.ko. Raises ImageError.
+    kernel: O= directory; modules: directory of *.ko. Raises ModelError.
     """
     for part in (program, modules / "calibrate.ko", modules / "kinds.ko"):
         if not part.is_file():
-            raise ImageError(f"{part} is missing: scripts/model.sh builds it")
+            raise ModelError(f"{part} is missing: scripts/model.sh builds it")
     # What the series itself has for the model, where it is built
     reads = kernel / "lib/test_imv_reads.ko"
     loaded = [*sorted(modules.glob("*.ko")), *([reads] if reads.is_file() else [])]

@@ -7,24 +7,20 @@ from collections import defaultdict
 from typing import Any
 
 from selftests.model.symbols import Symbols
-from selftests.model.workloads import KINDS
+from selftests.model.workloads import KINDS, ModelError
 
 LEVELS = ("l1d", "l2", "llc")
 ACCESSES = ("loads", "stores", "stores_nt")
 
 
-class ResultError(RuntimeError):
-    """The guest failed, or the counts are not those of a whole run."""
-
-
 def check_console(lines: list[str]) -> None:
-    """Raise ResultError unless the guest came to its end without an error."""
+    """Raise ModelError unless the guest came to its end without an error."""
     for line in lines:
         if line.startswith("cachemodel: error: "):
-            raise ResultError("the guest: " + line.removeprefix("cachemodel: error: "))
+            raise ModelError("the guest: " + line.removeprefix("cachemodel: error: "))
     if "cachemodel: done" not in lines:
         last = next((line for line in reversed(lines) if line.strip()), "nothing")
-        raise ResultError(f"the guest did not come to its end; its last line: {last}")
+        raise ModelError(f"the guest did not come to its end; its last line: {last}")
 
 
 def module_symbols(lines: list[str]) -> list[str]:
@@ -78,19 +74,19 @@ def by_further(kinds: dict[str, list[int]], names: list[str]) -> dict[str, dict[
 def label_results(raw: dict[str, Any], lines: list[str], symbols: Symbols) -> dict[str, Any]:
     """Return the results of all labels by name.
 
-    raw: what the plugin wrote; lines: of the guest's console. Raises ResultError when a label that
+    raw: what the plugin wrote; lines: of the guest's console. Raises ModelError when a label that
     the guest named was never begun, or one was left begun.
     """
     named = (re.search(r"cachemodel: label (\d+) (\S+)$", line) for line in lines)
     names = {found[1]: found[2] for found in named if found}
     never = [name for number, name in names.items() if number not in raw["labels"]]
     if never or not raw["labels"]:
-        raise ResultError(f"nothing was counted for {', '.join(never) or 'any label'}")
+        raise ModelError(f"nothing was counted for {', '.join(never) or 'any label'}")
     further = raw["geometry"].get("further", [])
     results = {}
     for number, label in raw["labels"].items():
         if label["unbalanced"] or label["begun"] != label["ended"]:
-            raise ResultError(
+            raise ModelError(
                 f"label {names.get(number, number)} was begun {label['begun']} and ended "
                 f"{label['ended']} times, {label['unbalanced']} out of order: its counts mean "
                 "nothing")

@@ -8,11 +8,9 @@ from bisect import bisect_right
 from pathlib import Path
 from typing import Iterable
 
+from selftests.model.workloads import ModelError
+
 USER_END = 1 << 47
-
-
-class SymbolError(RuntimeError):
-    """A source of symbols is missing or holds none."""
 
 
 def _functions(lines: Iterable[str]) -> list[tuple[int, str]]:
@@ -25,22 +23,22 @@ def _functions(lines: Iterable[str]) -> list[tuple[int, str]]:
 
 class Symbols:
     """Functions by address. system_map, program: files; modules: lines "ADDRESS TYPE NAME
-    [MODULE]". Raises SymbolError."""
+    [MODULE]". Raises ModelError."""
 
     def __init__(self, system_map: Path, program: Path, modules: Iterable[str] = ()) -> None:
         try:
             kernel = _functions(system_map.read_text().splitlines())
             loaded = _functions(modules)
         except (OSError, ValueError) as error:
-            raise SymbolError(f"{system_map} cannot be read as a System.map: {error}") from None
+            raise ModelError(f"{system_map} cannot be read as a System.map: {error}") from None
         try:
             nm = subprocess.run(["nm", program], capture_output=True, text=True, check=True)
         except (OSError, subprocess.CalledProcessError) as error:
-            raise SymbolError(f"nm {program}: {error}") from None
+            raise ModelError(f"nm {program}: {error}") from None
         user = [(at, f"{name} [user]") for at, name in _functions(nm.stdout.splitlines())]
         for path, functions in ((system_map, kernel), (program, user)):
             if not functions:
-                raise SymbolError(f"{path} names no function")
+                raise ModelError(f"{path} names no function")
         self._kernel = kernel
         self._sorted = sorted({*kernel, *loaded, *user})
         self._starts = [address for address, _ in self._sorted]
@@ -48,14 +46,14 @@ class Symbols:
 
     def span(self, name: str) -> tuple[int, int]:
         """Return where a function of the kernel is and where the next one begins; raises
-        SymbolError."""
+        ModelError."""
         starts = [address for address, known in self._kernel if known == name]
         if len(starts) != 1:
-            raise SymbolError(f"{len(starts) or 'no'} function{'s' * (len(starts) > 1)} {name} "
+            raise ModelError(f"{len(starts) or 'no'} function{'s' * (len(starts) > 1)} {name} "
                               "in System.map")
         following = bisect_right(self._starts, starts[0])
         if following == len(self._starts):
-            raise SymbolError(f"{name} is the last function in System.map")
+            raise ModelError(f"{name} is the last function in System.map")
         return starts[0], self._starts[following]
 
     def name(self, address: int) -> str:

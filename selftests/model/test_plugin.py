@@ -148,7 +148,8 @@ def test_plain_model(built: Path, cpus: int, nt: str, ops: str) -> None:
     """Random accesses miss where the plain model says, and write as often."""
     trace = random_trace(cpus, 20000, 1000, ops, cpus)
     plain = PlainMachine(SMALL, cpus, nt)
-    assert traced(built, SMALL, trace, cpus=cpus, nt=nt) == [plain.access(*access) for access in trace]
+    wanted = [plain.access(*access) for access in trace]
+    assert traced(built, SMALL, trace, cpus=cpus, nt=nt) == wanted
 
 
 @pytest.mark.parametrize("policy", ["lru", "fifo"])

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The workloads that the model's guest knows; Documentation/cachemodel.rst describes them."""
+"""The workloads that the model's guest knows (Documentation/cachemodel.rst describes them), and
+what a failed run raises."""
 from __future__ import annotations
 
 from dataclasses import dataclass, field
@@ -7,6 +8,10 @@ from dataclasses import dataclass, field
 # What the tables are made for by default: the core of a server of 2023 (48 KiB, 12 ways) with a
 # small share of an LLC.
 GEOMETRY = {"l1d": "48K:12", "l2": "1M:16", "llc": "8M:16", "policy": "lru", "nt": "evict"}
+
+
+class ModelError(RuntimeError):
+    """A run failed, or something that it needs is missing or wrong: one line says what."""
 
 
 @dataclass(frozen=True)

@@ -186,11 +186,6 @@ static int __init calibrate_init(void)
 	return ret;
 }
 
-static void __exit calibrate_exit(void)
-{
-}
-
 module_init(calibrate_init);
-module_exit(calibrate_exit);
 MODULE_DESCRIPTION("Access patterns that calibrate the cache model");
 MODULE_LICENSE("GPL");
