@@ -21,12 +21,13 @@ struct label *counter_label(struct counter *counter, unsigned int number)
 
 struct site *counter_site(struct counter *counter, uint64_t vaddr, bool nt)
 {
-	struct site **bucket = &buckets[(vaddr ^ vaddr >> 16) % BUCKETS], *site;
+	struct site **link = &buckets[(vaddr ^ vaddr >> 16) % BUCKETS], *site;
 	static struct site *next, *last;
 
-	for (site = *bucket; site; site = site->next) {
-		if (site->vaddr == vaddr && site->nt == nt)
-			return site;
+	/* In order of addresses: the output is then the same in whatever order code is translated */
+	for (; *link && (*link)->vaddr <= vaddr; link = &(*link)->next) {
+		if ((*link)->vaddr == vaddr && (*link)->nt == nt)
+			return *link;
 	}
 	if (next == last) {
 		next = memory_new(SITES, sizeof(*next));
@@ -41,8 +42,8 @@ struct site *counter_site(struct counter *counter, uint64_t vaddr, bool nt)
 		if (vaddr >= range->start && vaddr < range->end)
 			site->ranges |= 1ull << range->label;
 	}
-	site->next = *bucket;
-	*bucket = site;
+	site->next = *link;
+	*link = site;
 	return site;
 }
 
