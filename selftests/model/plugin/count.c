@@ -24,7 +24,7 @@ struct site *counter_site(struct counter *counter, uint64_t vaddr, bool nt)
 	struct site **link = &buckets[(vaddr ^ vaddr >> 16) % BUCKETS], *site;
 	static struct site *next, *last;
 
-	/* In order of addresses: the output is then the same in whatever order code is translated */
+	/* Sorted by address: the output does not depend on the order of translation */
 	for (; *link && (*link)->vaddr <= vaddr; link = &(*link)->next) {
 		if ((*link)->vaddr == vaddr && (*link)->nt == nt)
 			return *link;

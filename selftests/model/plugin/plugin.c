@@ -195,7 +195,7 @@ static void on_translate(uint64_t id, struct qemu_plugin_tb *tb)
 		cpu_thread = pthread_self();
 	cpu_thread_known = true;
 	if (!pthread_equal(cpu_thread, pthread_self()))
-		give_up("QEMU runs its CPUs in several threads: -accel tcg,thread=single is needed");
+		give_up("QEMU's CPUs run in several threads: -accel tcg,thread=single is needed");
 	for (size_t i = 0; i < qemu_plugin_tb_n_insns(tb); i++)
 		translate(qemu_plugin_tb_get_insn(tb, i));
 }
@@ -246,8 +246,8 @@ int qemu_plugin_install(uint64_t id, const struct qemu_info *info, int argc, cha
 		give_up("%d CPUs, it models at most %d", machine.cpus, MAX_CPUS);
 	for (int i = 0; i < argc; i++) {
 		if (!read_argument(argv[i]))
-			give_up("bad argument %s (a cache is SIZE:WAYS as 32K:8, 1 to %u ways, or 8M:full)",
-				argv[i], MAX_WAYS);
+			give_up("bad argument %s (a cache is %s, 1 to %u ways, or 8M:full)",
+				argv[i], "SIZE:WAYS as 32K:8", MAX_WAYS);
 	}
 	error = machine_init(&machine);
 	if (error)
