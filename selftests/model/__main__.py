@@ -5,7 +5,6 @@
   python -m selftests.model run WORKLOAD  boot, run it, write RESULTS/NAME.json and NAME.txt
   python -m selftests.model make          the same with the variables of `make model` as options
   python -m selftests.model compare A B   two results (files, or names in RESULTS) side by side
-  python -m selftests.model list          the workloads, with their settings
 
 The kernel runs under QEMU's TCG, each access goes through the modelled caches
 (plugin/), and the same run gives the same counts to the last one.
@@ -29,22 +28,21 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
-from selftests.model import tables
-from selftests.model.emulator import Emulator, EmulatorError, run
-from selftests.model.image import ImageError, make_initramfs
-from selftests.model.result import ResultError, check_console, label_results, module_symbols
-from selftests.model.symbols import SymbolError, Symbols
-from selftests.model.workloads import GEOMETRY, WORKLOADS, Workload
+from selftests.model import emulator, tables
+from selftests.model.image import make_initramfs
+from selftests.model.result import check_console, label_results, module_symbols
+from selftests.model.symbols import Symbols
+from selftests.model.workloads import GEOMETRY, WORKLOADS, ModelError
 from selftests.results.store import digest, write_whole
 
 FIRST_RANGE = 48  # labels from here on are those of --range, as tags.h says
 MAX_RANGES = 16
-FAILURES = (EmulatorError, ImageError, ResultError, SymbolError, OSError)
 # Variables of `make model` and the options that they are: of words, of one value, 1 or 0
 WORDS = {"SET": "set", "GEOMETRY": "geometry", "ALSO": "also", "APPEND": "append", "RANGE": "range"}
 VALUES = {"RESULT": "name", "TOP": "top", "CPUID": "cpuid", "QEMU": "qemu", "MEMORY": "memory",
           "TIME_LIMIT": "time-limit"}
 SWITCHES = {"BOUND": "bound", "INSTRUCTIONS": "instructions"}
+RESULT_KEYS = {"kind", "workload", "words", "geometry", "kernel", "qemu", "labels"}
 
 
 def pairs(words: list[str], known: dict[str, str], what: str) -> dict[str, str]:
@@ -64,96 +62,79 @@ def pairs(words: list[str], known: dict[str, str], what: str) -> dict[str, str]:
     return settings
 
 
-class Model:
-    """The built parts and one kernel. built: directory of the plugins, the program and the modules;
-    kernel: O= directory; memory: of the guest; limit: seconds of one boot; instructions: whether to
-    count them whatever the workload is. Raises EmulatorError."""
+def about_kernel(kernel: Path) -> dict[str, Any]:
+    """Return the version, compiler, hash of the series (as scripts/kernel.sh noted it) and of the
+    image, and the configuration of an O= directory. Raises OSError."""
+    series = kernel / ".series"
+    compiler = re.search(r'LINUX_COMPILER\s+"([^"]*)"',
+                         (kernel / "include/generated/compile.h").read_text())
+    return {"release": (kernel / "include/config/kernel.release").read_text().strip(),
+            "compiler": compiler[1] if compiler else "unknown",
+            "series": series.read_text().strip() if series.exists() else "unknown",
+            "image": digest((kernel / "arch/x86/boot/bzImage").read_bytes()),
+            "configuration": {"name": kernel.name,
+                              "hash": digest((kernel / ".config").read_bytes())}}
 
-    def __init__(self, built: Path, kernel: Path, emulator: Emulator,
-                 memory: str, limit: float, instructions: bool) -> None:
-        self.built, self.kernel = built.resolve(), kernel.resolve()
-        self.emulator, self.memory, self.limit = emulator, memory, limit
-        self.instructions = instructions
-        self.plugin = self.built / f"plugin-api{emulator.check()}.so"
-        name = hashlib.sha256(str(self.kernel).encode()).hexdigest()[:12]
-        self.modules = self.built / f"modules-{name}"
 
-    def about_kernel(self) -> dict[str, Any]:
-        """Return the kernel's version, compiler, hash of the series in it (as scripts/kernel.sh
-        noted it), hash of the image, and the configuration: the O= directory's name and the hash of
-        its .config. Raises OSError."""
-        image = self.kernel / "arch/x86/boot/bzImage"
-        series = self.kernel / ".series"
-        header = (self.kernel / "include/generated/compile.h").read_text()
-        compiler = re.search(r'LINUX_COMPILER\s+"([^"]*)"', header)
-        return {"release": (self.kernel / "include/config/kernel.release"
-                            ).read_text().strip(),
-                "compiler": compiler[1] if compiler else "unknown",
-                "series": series.read_text().strip() if series.exists() else "unknown",
-                "image": digest(image.read_bytes()),
-                "configuration": {"name": self.kernel.name,
-                                  "hash": digest((self.kernel / ".config").read_bytes())}}
+def boot(args: argparse.Namespace, words: dict[str, str], geometry: dict[str, str],
+         base: str, version: str) -> tuple[dict[str, Any], float]:
+    """Boot once; return what the plugin wrote, with labels as in a result, and the seconds.
 
-    def arguments(self, raw: Path, geometry: list[str], workload: Workload,
-                  symbols: Symbols, ranges: list[str]) -> str:
-        """Return QEMU's -plugin option. raw: file for the counts; geometry: words of the plugin;
-        ranges: functions that get labels. Raises SymbolError."""
-        words = [str(self.plugin), f"out={raw}", *geometry]
-        if workload.unit_symbol:
-            words.append(f"exec=unit:{symbols.address(workload.unit_symbol):x}")
-        if workload.instructions or self.instructions:
-            words.append("exec=instructions:all")
-        for label, function in enumerate(ranges, FIRST_RANGE):
-            words.append(f"range={label}:{symbols.address(function):x}:"
-                         f"{symbols.end(function):x}")
-        return ",".join(word.replace(",", ",,") for word in words)
-
-    def count(self, workload: Workload, name: str, words: dict[str, str],
-              geometry: list[str], append: list[str], ranges: list[str],
-              raw: Path, console: Path) -> tuple[dict[str, Any], float]:
-        """Boot once; return what the plugin wrote, named, and the seconds.
-
-        geometry: words of the plugin; raw, console: files that stay. Raises one of FAILURES.
-        """
-        program = self.built / "init"
-        symbols = Symbols(self.kernel / "System.map", program)
-        for old in (raw, console):
-            old.unlink(missing_ok=True)
-        with tempfile.TemporaryDirectory() as directory:
-            initramfs = Path(directory) / "initramfs"
-            make_initramfs(initramfs, self.kernel, program, self.modules, workload.disk)
-            command = self.emulator.command(
-                self.kernel / "arch/x86/boot/bzImage", initramfs, console,
-                self.arguments(raw, geometry, workload, symbols, ranges),
-                [*workload.append, f"workload={name}", *append,
-                 *(f"{word}={value}" for word, value in words.items())],
-                workload.cpus, self.memory)
-            start = time.monotonic()
-            seconds = run(command, console, Path(directory) / "log", self.limit,
-                          lambda line: print(
-                              f"model: {name}: {line} "
-                              f"({time.monotonic() - start:.0f} s)", flush=True))
-        lines = console.read_text(errors="replace").replace("\r", "").split("\n")
-        check_console(lines)
-        symbols = Symbols(self.kernel / "System.map", program, module_symbols(lines))
-        try:
-            counted = json.loads(raw.read_text())
-        except ValueError:
-            raise ResultError(f"{raw} is not whole") from None
-        for label, function in enumerate(ranges, FIRST_RANGE):
-            if str(label) in counted["labels"]:
-                lines.append(f"cachemodel: label {label} {function}")
-            else:
-                print(f"model: --range {function}: no access while it was counted")
-        counted["labels"] = label_results(counted, lines, bool(workload.unit_symbol), symbols)
-        return counted, seconds
+    args: of run; words, geometry: settings; base: of the names of the files that stay; version:
+    QEMU's. Raises ModelError and OSError.
+    """
+    workload, kernel, built = WORKLOADS[args.workload], args.kernel.resolve(), args.built.resolve()
+    program = built / "init"
+    raw, console = Path(f"{base}.raw.json"), Path(f"{base}.console")
+    modules = built / f"modules-{hashlib.sha256(str(kernel).encode()).hexdigest()[:12]}"
+    symbols = Symbols(kernel / "System.map", program)
+    plugin = [str(built / f"plugin-api{emulator.plugin_api(version)}.so"),
+              f"out={raw}", *(f"{name}={value}" for name, value in geometry.items()),
+              *(f"also={cache}" for cache in args.also)]
+    if workload.unit_symbol:
+        plugin.append(f"unit={symbols.span(workload.unit_symbol)[0]:x}")
+    if workload.instructions or args.instructions:
+        plugin.append("instructions=1")
+    for label, function in enumerate(args.range, FIRST_RANGE):
+        plugin.append("range={}:{:x}:{:x}".format(label, *symbols.span(function)))
+    for old in (raw, console):
+        old.unlink(missing_ok=True)
+    with tempfile.TemporaryDirectory() as directory:
+        initramfs = Path(directory) / "initramfs"
+        make_initramfs(initramfs, kernel, program, modules, workload.disk)
+        append = [*workload.append, f"workload={args.workload}", *args.append,
+                  *(f"{word}={value}" for word, value in words.items())]
+        command = [args.qemu, *args.qemu_options, *emulator.options(
+            kernel / "arch/x86/boot/bzImage", initramfs, console, append),
+            "-cpu", emulator.cpu(args.cpuid), "-smp", str(workload.cpus), "-m", args.memory,
+            "-plugin", ",".join(word.replace(",", ",,") for word in plugin)]
+        start = time.monotonic()
+        seconds = emulator.run(
+            command, console, Path(directory) / "log", args.time_limit,
+            lambda line: print(f"model: {args.workload}: {line} "
+                               f"({time.monotonic() - start:.0f} s)", flush=True))
+    lines = console.read_text(errors="replace").replace("\r", "").split("\n")
+    check_console(lines)
+    symbols = Symbols(kernel / "System.map", program, module_symbols(lines))
+    try:
+        counted = json.loads(raw.read_text())
+    except ValueError:
+        raise ModelError(f"{raw} is not whole") from None
+    for label, function in enumerate(args.range, FIRST_RANGE):
+        if str(label) in counted["labels"]:
+            lines.append(f"cachemodel: label {label} {function}")
+        else:
+            print(f"model: --range {function}: no access while it was counted")
+    counted["labels"] = label_results(counted, lines, symbols)
+    return counted, seconds
 
 
 def as_made(args: argparse.Namespace) -> str:
     """Return the command of `make model` that does what run was given."""
-    found = [f"make model WORKLOAD={args.workload}", *(f"{name}=1" for name, of in SWITCHES.items() if getattr(args, of))]
-    for name, of in WORDS.items():
-        found += [f"{name}={shlex.quote(' '.join(given))}"] if (given := getattr(args, of)) else []
+    found = [f"make model WORKLOAD={args.workload}",
+             *(f"{name}=1" for name, option in SWITCHES.items() if getattr(args, option)),
+             *(f"{name}={shlex.quote(' '.join(given))}" for name, option in WORDS.items()
+               if (given := getattr(args, option)))]
     if args.cpuid:
         found.append(f"CPUID={shlex.quote(args.cpuid)}")
     if args.kernel.name != "vm":
@@ -166,40 +147,30 @@ def run_workload(args: argparse.Namespace) -> int:
     workload = WORKLOADS[args.workload]
     try:
         words = pairs(args.set, workload.words, "--set")
-        geometry = pairs(args.geometry, {**GEOMETRY, **workload.geometry}, "--geometry")
+        geometry = pairs(args.geometry, GEOMETRY | workload.geometry, "--geometry")
     except ValueError as error:
         print(f"model: {error}", file=sys.stderr)
         return 2
     if args.check:
         return 0
     args.results.mkdir(parents=True, exist_ok=True)
-    base = args.results.resolve() / args.name
-    model = Model(args.built, args.kernel,
-                  Emulator(args.qemu, args.qemu_options, cpuid=args.cpuid), args.memory,
-                  args.time_limit, args.instructions)
-
-    def count(suffix: str, changed: dict[str, str]) -> tuple[dict[str, Any], float]:
-        caches = [f"{name}={value}" for name, value in {**geometry, **changed}.items()]
-        return model.count(workload, args.workload, words, [*caches, *(f"also={cache}" for cache in args.also)],
-                           args.append, args.range,
-                           Path(f"{base}{suffix}.raw.json"),
-                           Path(f"{base}{suffix}.console"))
-    counted, seconds = count("", {})
+    base, version = args.results.resolve() / args.name, emulator.version_of(args.qemu)
+    counted, seconds = boot(args, words, geometry, str(base), version)
     result: dict[str, Any] = {
         "kind": "modelled", "workload": args.workload, "words": words,
         "geometry": counted["geometry"],
-        "kernel": {**model.about_kernel(),
+        "kernel": {**about_kernel(args.kernel.resolve()),
                    "append": "".join(f" {word}" for word in args.append)},
-        "qemu": model.emulator.version, "cpu": model.emulator.cpu(), "memory": args.memory,
+        "qemu": version, "cpu": emulator.cpu(args.cpuid), "memory": args.memory,
         "command": as_made(args),
         "date": datetime.date.today().isoformat(), "seconds": round(seconds, 1),
-        "accesses_per_second": round(sum(counted["all"][:3]) / seconds),
+        "accesses_per_second": round(counted["accesses"] / seconds),
         "left_out": counted["left_out"], "labels": counted["labels"]}
     if workload.unit and not any(label["units"] for label in counted["labels"].values()):
-        raise ResultError(f"no {workload.unit} was counted")
+        raise ModelError(f"no {workload.unit} was counted")
     if args.bound:
-        full = {level: f"{geometry[level].split(':')[0]}:full" for level in ("l1d", "l2", "llc")}
-        bound = count(".full", full)[0]["labels"]
+        full = {level: re.sub(":.*", ":full", geometry[level]) for level in ("l1d", "l2", "llc")}
+        bound = boot(args, words, geometry | full, f"{base}.full", version)[0]["labels"]
         result["fully_associative"] = {
             name: {key: value for key, value in label.items() if key != "functions"}
             for name, label in bound.items()}
@@ -212,38 +183,28 @@ def run_workload(args: argparse.Namespace) -> int:
     return 0
 
 
-RESULT_KEYS = {"workload", "words", "geometry", "kernel", "qemu", "labels"}
-
-
 def read_result(name: str, directory: Path) -> dict[str, Any]:
-    """Return a result by its file or its name; raises ResultError."""
+    """Return a result by its file or its name; raises ModelError."""
     for path in (Path(name), directory / f"{name}.json"):
         if path.is_file():
             try:
                 found = json.loads(path.read_text())
-                if found["kind"] == "modelled" and RESULT_KEYS <= set(found):
-                    return found
-            except (ValueError, TypeError, KeyError):
-                pass
-            raise ResultError(f"{path} is no result of the cache model")
-    raise ResultError(f"no result {name} in {directory}")
+            except ValueError:
+                found = None
+            if isinstance(found, dict) and RESULT_KEYS <= set(found) \
+                    and found["kind"] == "modelled":
+                return found
+            raise ModelError(f"{path} is no result of the cache model")
+    raise ModelError(f"no result {name} in {directory}")
 
 
 def compare(args: argparse.Namespace) -> int:
     """Print two results side by side."""
     left, right = (read_result(name, args.results) for name in (args.a, args.b))
     if left["workload"] != right["workload"]:
-        raise ResultError(f"{args.a} is of {left['workload']}, {args.b} of "
+        raise ModelError(f"{args.a} is of {left['workload']}, {args.b} of "
                           f"{right['workload']}: not to be compared")
     print(tables.side_by_side(left, right, args.top), end="")
-    return 0
-
-
-def list_workloads(args: argparse.Namespace) -> int:
-    """Print the workloads."""
-    for name, workload in WORKLOADS.items():
-        settings = " ".join(f"{n}={v}" for n, v in workload.words.items())
-        print(f"{name:10} {workload.about}\n{'':10} settings: {settings or 'none'}")
     return 0
 
 
@@ -254,34 +215,29 @@ class Parser(argparse.ArgumentParser):
         self.exit(2, f"model: {message}\n")
 
 
-def stop(number: int, frame: object) -> NoReturn:
-    """SIGTERM and SIGHUP end a run as SIGINT does: QEMU goes with it."""
-    raise KeyboardInterrupt
-
-
 def from_make(environment: Mapping[str, str]) -> list[str]:
     """Return the command line of run that the variables of `make model` mean.
 
     Raises ValueError when WORKLOAD is missing, or a switch is neither 1 nor 0.
     """
-    if not environment.get("WORKLOAD"):
+    given = {name: value for name, value in environment.items() if value}
+    if "WORKLOAD" not in given:
         raise ValueError(f"WORKLOAD= is not given; it can be {', '.join(WORKLOADS)}")
-    found = ["run", environment["WORKLOAD"]]
+    found = ["run", given["WORKLOAD"]]
     for name, option in SWITCHES.items():
-        if environment.get(name, "") not in ("", "0", "1"):
-            raise ValueError(f"{name}={environment[name]}: 1 or 0 is wanted")
-        found += [f"--{option}"] if environment.get(name) == "1" else []
+        if given.get(name, "0") not in ("0", "1"):
+            raise ValueError(f"{name}={given[name]}: 1 or 0 is wanted")
+        found += [f"--{option}"] if given.get(name) == "1" else []
     for name, option in WORDS.items():
-        found += [f"--{option}={word}" for word in environment.get(name, "").split()]
-    return found + [f"--{option}={environment[name]}" for name, option in VALUES.items() if environment.get(name)]
+        found += [f"--{option}={word}" for word in given.get(name, "").split()]
+    return found + [f"--{option}={given[name]}" for name, option in VALUES.items() if name in given]
 
 
-def arguments(argv: list[str]) -> argparse.Namespace:
-    """Return the command line's values; exits with 2 when it is wrong."""
+def make_parser() -> Parser:
+    """Return the parser of all commands."""
     head, _, rest = (__doc__ or "").partition("\n\n")
-    parser = Parser(
-        description=head, epilog=rest,
-        formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Parser(description=head, epilog=rest,
+                    formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
     one = commands.add_parser("run", help="boot and count")
     one.set_defaults(function=run_workload)
@@ -289,21 +245,19 @@ def arguments(argv: list[str]) -> argparse.Namespace:
     one.add_argument("--check", action="store_true",
                      help="only look whether these arguments are right")
     one.add_argument("--name", help="of the result (default: the workload's)")
-    one.add_argument("--set", action="append", default=[], metavar="NAME=VALUE",
-                     help="a setting of the workload, see list")
-    one.add_argument("--geometry", action="append", default=[],
-                     metavar="l1d|l2|llc=SIZE:WAYS, policy=lru|fifo, nt=evict|keep",
-                     help="of the caches; WAYS may be full")
-    one.add_argument("--also", action="append", default=[], metavar="l1d|l2:SIZE:WAYS",
-                     help="one more cache in the same boot, of one CPU; may be repeated, WAYS may be full")
+    for name, metavar, about in (
+            ("set", "NAME=VALUE", "a setting of the workload"),
+            ("geometry", "l1d|l2|llc=SIZE:WAYS, policy=lru|fifo, nt=evict|keep",
+             "of the caches; WAYS may be full"),
+            ("also", "l1d|l2:SIZE:WAYS", "one more cache in the same boot, of one CPU"),
+            ("range", "FUNCTION", "a label of its own for a function, callees left out"),
+            ("append", "PARAMETER", "kernel parameter")):
+        one.add_argument(f"--{name}", action="append", default=[], metavar=metavar,
+                         help=f"{about}; may be repeated")
     one.add_argument("--instructions", action="store_true",
                      help="count them, too, a repeated one each time")
     one.add_argument("--bound", action="store_true",
                      help="again with fully associative caches of these sizes")
-    one.add_argument("--range", action="append", default=[], metavar="FUNCTION",
-                     help="a label of its own for a function, callees left out")
-    one.add_argument("--append", action="append", default=[],
-                     help="kernel parameter, may be repeated")
     one.add_argument("--kernel", type=Path, required=True, help="O= directory")
     one.add_argument("--built", type=Path, required=True,
                      help="where scripts/model.sh built the plugin and the guest")
@@ -323,8 +277,12 @@ def arguments(argv: list[str]) -> argparse.Namespace:
                              metavar="DIR", help="default: build/results/model")
         command.add_argument("--top", type=int, default=10, metavar="N",
                              help="functions in a table (default: 10)")
-    three = commands.add_parser("list", help="the workloads")
-    three.set_defaults(function=list_workloads)
+    return parser
+
+
+def arguments(argv: list[str]) -> argparse.Namespace:
+    """Return the command line's values; exits with 2 when it is wrong."""
+    parser = make_parser()
     if argv[:1] == ["make"]:
         try:
             argv = [*from_make(os.environ), *argv[1:]]
@@ -345,14 +303,14 @@ def arguments(argv: list[str]) -> argparse.Namespace:
     return args
 
 
-def main(argv: list[str] | None = None) -> int:
+def main() -> int:
     """Do what the command line says; return the exit status."""
-    args = arguments(sys.argv[1:] if argv is None else argv)
+    args = arguments(sys.argv[1:])
     for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, stop)
+        signal.signal(number, signal.default_int_handler)
     try:
         return args.function(args)
-    except FAILURES as error:
+    except (ModelError, OSError) as error:
         print(f"model: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:

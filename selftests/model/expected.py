@@ -6,11 +6,12 @@ all miss in one that has fewer ways (LRU)."""
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
+from selftests.model.result import LEVELS
+
 KIB, LINE = 1024, 64
-LEVELS = ("l1d", "l2", "llc")
 
 
 @dataclass
@@ -20,24 +21,14 @@ class Expected:
     loads: int = 0
     stores: int = 0
     stores_nt: int = 0
-    load_misses: list[int] = field(default_factory=lambda: [0, 0, 0])
-    store_misses: list[int] = field(default_factory=lambda: [0, 0, 0])
+    load_misses: tuple[int, ...] = (0, 0, 0)
+    store_misses: tuple[int, ...] = (0, 0, 0)
     writebacks: int = 0
 
     def as_counts(self) -> dict[str, Any]:
         """Return them as the result of a label has them."""
-        return {"loads": self.loads, "stores": self.stores,
-                "stores_nt": self.stores_nt,
-                "load_misses": dict(zip(LEVELS, self.load_misses)),
-                "store_misses": dict(zip(LEVELS, self.store_misses)),
-                "writebacks": self.writebacks}
-
-
-def sets_and_ways(cache: dict[str, Any]) -> tuple[int, int]:
-    """Return the number of sets and ways; a fully associative one has one set."""
-    lines = cache["size"] // LINE
-    ways = lines if cache["ways"] == "full" else cache["ways"]
-    return lines // ways, ways
+        return {name: dict(zip(LEVELS, value)) if isinstance(value, tuple) else value
+                for name, value in vars(self).items()}
 
 
 def lines_of(stride: int, count: int) -> list[int]:
@@ -45,91 +36,33 @@ def lines_of(stride: int, count: int) -> list[int]:
     return sorted({place * stride // LINE for place in range(count)})
 
 
-def cold(stride: int, count: int) -> list[int]:
+def cold(stride: int, count: int) -> tuple[int, ...]:
     """Return the misses by level of places that no cache holds."""
-    return [len(lines_of(stride, count))] * 3
+    return (len(lines_of(stride, count)),) * 3
 
 
-def in_turn(geometry: dict[str, Any], stride: int, count: int, passes: int) -> list[int]:
+def in_turn(geometry: dict[str, Any], stride: int, count: int, passes: int) -> tuple[int, ...]:
     """Return the misses by level of passes over places that were gone through before; each pass
     reads each line once. A level sees what the one before it missed."""
     stream, missed = lines_of(stride, count), []
     for level in LEVELS:
-        sets, ways = sets_and_ways(geometry[level])
+        lines = geometry[level]["size"] // LINE
+        ways = lines if geometry[level]["ways"] == "full" else geometry[level]["ways"]
+        sets = lines // ways
         in_set = Counter(line % sets for line in stream)
         stream = [line for line in stream if in_set[line % sets] > ways]
         missed.append(passes * len(stream))
-    return missed
+    return tuple(missed)
 
 
-def reads(geometry: dict[str, Any]) -> dict[str, Expected]:
-    """Return the patterns of reads: cold ones, then four passes in turn."""
-    expected = {f"stride_{stride}": Expected(
-        loads=64 * KIB // stride, load_misses=cold(stride, 64 * KIB // stride))
-        for stride in (8, 64, 128, 256)}
-    steady = {"capacity_l1": (LINE, 32 * KIB // LINE),
-              "over_l1": (LINE, 36 * KIB // LINE),
-              "capacity_l2": (LINE, 256 * KIB // LINE),
-              "over_l2": (LINE, 288 * KIB // LINE),
-              "capacity_llc": (LINE, 1024 * KIB // LINE),
-              "over_llc": (LINE, 1088 * KIB // LINE),
-              "ways_l1": (4 * KIB, 8), "conflict_l1": (4 * KIB, 9),
-              "ways_l2": (32 * KIB, 8), "conflict_l2": (32 * KIB, 9),
-              "ways_llc": (64 * KIB, 16), "conflict_llc": (64 * KIB, 17)}
-    for name, (stride, count) in steady.items():
-        expected[name] = Expected(loads=4 * count, load_misses=in_turn(geometry, stride, count, 4))
-    return expected
-
-
-def writes(geometry: dict[str, Any]) -> dict[str, Expected]:
-    """Return the patterns of 64 KiB that are written twice and pushed out by
-    reads of 3 MiB, which is more than the caches hold."""
-    count, pushed = 64 * KIB // LINE, 3072 * KIB // LINE
-    return {
-        "write_cold": Expected(stores=count, store_misses=cold(LINE, count)),
-        "write_again": Expected(
-            stores=count, store_misses=in_turn(geometry, LINE, count, 1)),
-        "write_back": Expected(loads=pushed, load_misses=cold(LINE, pushed),
-                               writebacks=count),
-        "write_clean": Expected(loads=1024 * KIB // LINE, load_misses=cold(
-            LINE, 1024 * KIB // LINE))}
-
-
-def non_temporal(geometry: dict[str, Any]) -> dict[str, Expected]:
-    """Return the patterns of 16 KiB of movnti, eight stores for a line: none brings a line in. One
-    that hits takes the line out, dirty to memory, or leaves it (nt=keep)."""
-    count, stores = 16 * KIB // LINE, 16 * KIB // 8
-    keep = geometry["nt"] == "keep"
-    return {
-        "nt_cold": Expected(stores_nt=stores),
-        "nt_read_back": Expected(loads=count, load_misses=cold(LINE, count)),
-        "nt_hit": Expected(stores_nt=stores),
-        "nt_hit_read": Expected(
-            loads=count, load_misses=in_turn(geometry, LINE, count, 1) if keep
-            else cold(LINE, count)),
-        "nt_dirty": Expected(stores_nt=stores, writebacks=0 if keep else count)}
-
-
-def split() -> dict[str, Expected]:
-    """Return sixteen loads of eight bytes, four of them in the next line."""
-    return {"split": Expected(loads=32, load_misses=[32] * 3)}
-
-
-def sharing() -> dict[str, Expected]:
-    """Return 16 KiB that one CPU writes and another reads, twice. The writer keeps its lines, the
-    reader finds them in the LLC; a write takes them away from the reader."""
-    count = 16 * KIB // LINE
-    from_llc = Expected(loads=count, load_misses=[count, count, 0])
-    return {"cpu0_writes": Expected(stores=count, store_misses=cold(LINE, count)),
-            "cpu1_reads": from_llc,
-            "cpu0_writes_again": Expected(stores=count),
-            "cpu1_reads_again": from_llc}
-
-
-def user() -> dict[str, Expected]:
-    """Return the walk of guest/calibrate.c over 16 KiB in user space."""
-    count = 16 * KIB // LINE
-    return {"user": Expected(loads=count, load_misses=cold(LINE, count))}
+# Patterns that are read in turn: stride and count
+STEADY = {
+    **{f"{name}_{level}": (LINE, kib * KIB // LINE) for name, level, kib in (
+        ("capacity", "l1", 32), ("over", "l1", 36), ("capacity", "l2", 256), ("over", "l2", 288),
+        ("capacity", "llc", 1024), ("over", "llc", 1088))},
+    "ways_l1": (4 * KIB, 8), "conflict_l1": (4 * KIB, 9),
+    "ways_l2": (32 * KIB, 8), "conflict_l2": (32 * KIB, 9),
+    "ways_llc": (64 * KIB, 16), "conflict_llc": (64 * KIB, 17)}
 
 
 def expected(geometry: dict[str, Any]) -> dict[str, Expected]:
@@ -143,15 +76,54 @@ def expected(geometry: dict[str, Any]) -> dict[str, Expected]:
             or sum(sizes) >= 3072 * KIB):
         raise ValueError("the arithmetic is for LRU, an L1D of 16 KiB and more, an "
                          "LLC of 64 KiB and more, and less than 3 MiB in all")
-    return {**reads(geometry), **writes(geometry), **non_temporal(geometry),
-            **split(), **sharing(), **user()}
+    large, small, stores_nt = 64 * KIB // LINE, 16 * KIB // LINE, 16 * KIB // 8
+    keep = geometry["nt"] == "keep"
+
+    def cold_loads(bytes_: int) -> Expected:
+        return Expected(loads=bytes_ // LINE, load_misses=cold(LINE, bytes_ // LINE))
+
+    # The reader finds in the LLC what the other CPU wrote; a write takes that away from it
+    from_llc = Expected(loads=small, load_misses=(small, small, 0))
+    written_back = cold_loads(3072 * KIB)
+    written_back.writebacks = large
+    return {
+        **{f"stride_{stride}": Expected(
+            loads=64 * KIB // stride, load_misses=cold(stride, 64 * KIB // stride))
+           for stride in (8, 64, 128, 256)},
+        # Four passes
+        **{name: Expected(loads=4 * count, load_misses=in_turn(geometry, stride, count, 4))
+           for name, (stride, count) in STEADY.items()},
+        # 64 KiB are written twice and pushed out by reads of 3 MiB, more than the caches hold
+        "write_cold": Expected(stores=large, store_misses=cold(LINE, large)),
+        "write_again": Expected(stores=large, store_misses=in_turn(geometry, LINE, large, 1)),
+        "write_back": written_back,
+        "write_clean": cold_loads(1024 * KIB),
+        # movnti brings no line in, and takes one that it hits out or leaves it (nt=keep)
+        "nt_cold": Expected(stores_nt=stores_nt),
+        "nt_read_back": cold_loads(16 * KIB),
+        "nt_hit": Expected(stores_nt=stores_nt),
+        "nt_hit_read": Expected(
+            loads=small,
+            load_misses=in_turn(geometry, LINE, small, 1) if keep else cold(LINE, small)),
+        "nt_dirty": Expected(stores_nt=stores_nt, writebacks=0 if keep else small),
+        # Sixteen loads of eight bytes, four of them in the next line
+        "split": Expected(loads=32, load_misses=(32, 32, 32)),
+        "cpu0_writes": Expected(stores=small, store_misses=cold(LINE, small)),
+        "cpu1_reads": from_llc,
+        "cpu0_writes_again": Expected(stores=small),
+        "cpu1_reads_again": from_llc,
+        # In user space, see guest/calibrate.c
+        "user": cold_loads(16 * KIB)}
 
 
 def compare(result: dict[str, Any], patterns: dict[str, Expected]) -> None:
     """Fail unless each pattern was counted, and as arithmetic says."""
     assert patterns
+    wrong = {}
     for name, pattern in patterns.items():
         assert name in result["labels"], f"{name} was not counted"
-    wrong = {name: (counted, pattern.as_counts()) for name, pattern in patterns.items()
-             if (counted := {key: result["labels"][name][key] for key in pattern.as_counts()}) != pattern.as_counts()}
+        wanted = pattern.as_counts()
+        counted = {key: result["labels"][name][key] for key in wanted}
+        if counted != wanted:
+            wrong[name] = (counted, wanted)
     assert not wrong, f"counted, and by arithmetic: {wrong}"

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import fnmatch
+import functools
 import importlib
 import itertools
 import json
@@ -22,6 +23,7 @@ import os
 import statistics
 import subprocess
 import sys
+import textwrap
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -58,13 +60,12 @@ class Published:
     def files(self) -> list[str]:
         """Return the files and directories that the table depends on, from the repository."""
         engine = str(HERE.relative_to(ROOT))
-        guest = {f"{engine}/guest/{WORKLOADS[arguments[0]].program}"
-                 for arguments in self.runs.values()}
-        names = [path for name in (*self.fragments, "options")
-                 for path in (f"configs/{name}.config", f"selftests/*/{name}.config")]
-        configs = sorted(str(path.relative_to(ROOT)) for name in names for path in ROOT.glob(name))
-        return [f"selftests/{self.group}/model.py", *sorted(guest),
-                *(f"{engine}/{name}" for name in ENGINE), *configs]
+        guest = {f"guest/{WORKLOADS[arguments[0]].program}" for arguments in self.runs.values()}
+        configs = {str(path.relative_to(ROOT)) for name in (*self.fragments, "options")
+                   for where in ("configs", "selftests/*")
+                   for path in ROOT.glob(f"{where}/{name}.config")}
+        return [f"selftests/{self.group}/model.py",
+                *(f"{engine}/{name}" for name in (*sorted(guest), *ENGINE)), *sorted(configs)]
 
     def table_of(self, results: dict[str, Result], files: dict[str, str]) -> Table:
         """Return the table of all runs' results. files: the hashes of what it depends on.
@@ -75,26 +76,23 @@ class Published:
         seen: Table = {}
         for name in self.runs:
             result = results[name]
-            for key, value in (
-                    ("kernel", {key: value for key, value in result["kernel"].items()
-                                if key != "append"}),
-                    *((key, result[key]) for key in ("qemu", "cpu", "memory")),
-                    (f"geometry of {result['workload']}", result["geometry"])):
+            kernel = {key: value for key, value in result["kernel"].items() if key != "append"}
+            about = {"kernel": kernel, **{key: result[key] for key in ("qemu", "cpu", "memory")},
+                     f"geometry of {result['workload']}": result["geometry"]}
+            for key, value in about.items():
                 if seen.setdefault(key, value) != value:
                     raise ValueError(f"{name} has another {key}: {value}, not {seen[key]}")
         kernel = dict(seen["kernel"])
         return {
             "kind": "modelled", "series": kernel.pop("series"),
-                "configuration": kernel.pop("configuration"),
-            "kernel": kernel, "qemu": seen["qemu"], "cpu": seen["cpu"], "memory": seen["memory"],
+            "configuration": kernel.pop("configuration"), "kernel": kernel,
+            **{key: seen[key] for key in ("qemu", "cpu", "memory")},
             "command": f"make model-tables GROUP={self.group}",
             "date": max(result["date"] for result in results.values()),
             "geometry": {result["workload"]: result["geometry"] for result in results.values()},
             "depends": files,
-            "runs": {name: {"workload": results[name]["workload"], "words": results[name]["words"],
-                            "append": results[name]["kernel"]["append"],
-                            "command": results[name]["command"]}
-                     for name in self.runs},
+            "runs": {name: {**{key: results[name][key] for key in ("workload", "words", "command")},
+                            "append": results[name]["kernel"]["append"]} for name in self.runs},
             "cells": {f"{name}/{label}": cell for name in self.runs
                       for label, cell in self.kept(name, results[name]).items()}}
 
@@ -107,6 +105,8 @@ class Published:
         there. Raises OSError, and ValueError for a pattern that no run has, or a kernel or a
         repository of which no table is published.
         """
+        wanted = {name for pattern in only or ["*"]
+                  for name in fnmatch.filter(self.runs, pattern)}
         for pattern in only:
             if not fnmatch.filter(self.runs, pattern):
                 raise ValueError(f"no boot {pattern}; there are {' '.join(self.runs)}")
@@ -116,35 +116,29 @@ class Published:
                 raise ValueError(f"{kernel} has no CONFIG_{option}")
         files = store.ready(self.group, self.files(), (kernel / "source").resolve())
         base = store.digest((kernel / "arch/x86/boot/bzImage").read_bytes())
-        wanted = [name for name in self.runs
-                  if not only or any(fnmatch.fnmatchcase(name, pattern) for pattern in only)]
         done_runs, results = itertools.count(1), {}
 
-        def key_of(name: str) -> str:
-            return store.digest(json.dumps([files, base, self.runs[name], options, GEOMETRY,
-                                            repr(WORKLOADS[self.runs[name][0]])]).encode())
-
         def one(name: str) -> bool:
-            kept = directory / f"{self.group}-{name}.counted.json"
-            told = "was counted before"
+            key = store.digest(json.dumps([files, base, self.runs[name], options, GEOMETRY,
+                                           repr(WORKLOADS[self.runs[name][0]])]).encode())
+            run, how = f"{self.group}-{name}", "was counted before"
+            kept = directory / f"{run}.counted.json"
             found = json.loads(kept.read_text(encoding="utf-8")) if kept.is_file() else {}
-            if found.get("key") != key_of(name):
+            if found.get("key") != key:
                 if name not in wanted:
                     return True
-                done = model(["run", *self.runs[name], "--name", f"{self.group}-{name}",
-                              "--results", str(directory),
+                done = model(["run", *self.runs[name], "--name", run, "--results", str(directory),
                               "--kernel", str(kernel), *options])
                 if done.returncode:
                     last = (done.stderr or done.stdout).strip().split("\n")[-1]
                     print(f"{self.group}: {name}: {last}", file=sys.stderr)
                     return False
-                raw = directory / f"{self.group}-{name}.json"
-                found = {"key": key_of(name), "result": json.loads(raw.read_text(encoding="utf-8"))}
+                result = json.loads((directory / f"{run}.json").read_text(encoding="utf-8"))
+                found, how = {"key": key, "result": result}, f"{result['seconds']:.0f} s"
                 store.write_whole(kept, json.dumps(found) + "\n")
-                told = f"{found['result']['seconds']:.0f} s"
             results[name] = found["result"]
             if name in wanted:
-                print(f"{self.group}: {next(done_runs)}/{len(wanted)} {name}: {told}", flush=True)
+                print(f"{self.group}: {next(done_runs)}/{len(wanted)} {name}: {how}", flush=True)
             return True
 
         with ThreadPoolExecutor(max_workers=min(2, os.cpu_count() or 1)) as pool:
@@ -184,29 +178,22 @@ def result_of(table: Table, run: str) -> Result:
                        "append": about["append"]}, "labels": labels}
 
 
-def spread(values: list[float]) -> str:
-    """Return median (least..most) of some runs."""
-    return f"{statistics.median(values):.1f} ({min(values):.1f}..{max(values):.1f})"
+def spread(values: list[float], middle: Callable[[list[float]], float] = statistics.median) -> str:
+    """Return median (least..most) of some runs, or another middle of them."""
+    return f"{middle(values):.1f} ({min(values):.1f}..{max(values):.1f})"
 
 
-def mean_spread(values: list[float]) -> str:
-    """Return mean (least..most) of some runs."""
-    return f"{statistics.mean(values):.1f} ({min(values):.1f}..{max(values):.1f})"
+mean_spread = functools.partial(spread, middle=statistics.mean)
 
 
 def literal(text: str) -> str:
     """Return text as a literal block."""
-    return "::\n\n" + "\n".join(f"   {line}".rstrip() for line in text.split("\n")) + "\n"
+    return f"::\n\n{textwrap.indent(text, '   ')}\n"
 
 
-def wrapped(text: str, width: int = 100) -> str:
-    """Return text in lines of at most width characters."""
-    lines = [""]
-    for word in text.split():
-        if len(lines[-1]) + len(word) >= width:
-            lines.append("")
-        lines[-1] += (" " if lines[-1] else "") + word
-    return "\n".join(lines)
+def wrapped(text: str) -> str:
+    """Return text in lines of at most 100 characters."""
+    return textwrap.fill(text, 100, break_long_words=False, break_on_hyphens=False)
 
 
 def main() -> int:

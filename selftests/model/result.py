@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""From what the plugin counted and the guest told to one result."""
+"""Make one result of what the plugin counted and what the guest printed."""
 from __future__ import annotations
 
 import re
@@ -7,29 +7,20 @@ from collections import defaultdict
 from typing import Any
 
 from selftests.model.symbols import Symbols
-from selftests.model.workloads import KINDS
+from selftests.model.workloads import KINDS, ModelError
 
 LEVELS = ("l1d", "l2", "llc")
-
-
-class ResultError(RuntimeError):
-    """The guest failed, or the counts are not those of a whole run."""
+ACCESSES = ("loads", "stores", "stores_nt")
 
 
 def check_console(lines: list[str]) -> None:
-    """Raise ResultError unless the guest came to its end without an error."""
+    """Raise ModelError unless the guest came to its end without an error."""
     for line in lines:
         if line.startswith("cachemodel: error: "):
-            raise ResultError("the guest: " + line.removeprefix("cachemodel: error: "))
+            raise ModelError("the guest: " + line.removeprefix("cachemodel: error: "))
     if "cachemodel: done" not in lines:
         last = next((line for line in reversed(lines) if line.strip()), "nothing")
-        raise ResultError(f"the guest did not come to its end; last it said: {last}")
-
-
-def label_names(lines: list[str]) -> dict[str, str]:
-    """Return the labels' names by number, as the guest told them."""
-    told = (re.search(r"cachemodel: label (\d+) (\S+)$", line) for line in lines)
-    return {found[1]: found[2] for found in told if found}
+        raise ModelError(f"the guest did not come to its end; its last line: {last}")
 
 
 def module_symbols(lines: list[str]) -> list[str]:
@@ -39,11 +30,14 @@ def module_symbols(lines: list[str]) -> list[str]:
 
 
 def counts(numbers: list[int]) -> dict[str, Any]:
-    """Name the plugin's ten numbers: accesses and misses, in lines."""
-    return {"loads": numbers[0], "stores": numbers[1], "stores_nt": numbers[2],
-            "load_misses": dict(zip(LEVELS, numbers[3:6])),
-            "store_misses": dict(zip(LEVELS, numbers[6:9])),
-            "writebacks": numbers[9]}
+    """Name the numbers of tallies. numbers: for each count of levels that were missed in the
+    loads, stores and non-temporal stores, then the lines written to memory."""
+    by_kind = {name: numbers[at:-1:3] for at, name in enumerate(ACCESSES)}
+    missed = {f"{name[:-1]}_misses": {level: sum(by_kind[name][at:])
+                                      for at, level in enumerate(LEVELS, 1)}
+              for name in ACCESSES[:2]}
+    return {**{name: sum(found) for name, found in by_kind.items()}, **missed,
+            "writebacks": numbers[-1]}
 
 
 def misses(counted: dict[str, Any], level: str) -> int:
@@ -51,70 +45,57 @@ def misses(counted: dict[str, Any], level: str) -> int:
     return counted["load_misses"][level] + counted["store_misses"][level]
 
 
-def by_function(sites: dict[str, list[int]], symbols: Symbols) -> list[dict[str, Any]]:
+def by_function(sites: list[list[int]], symbols: Symbols) -> list[dict[str, Any]]:
     """Return the functions of a label, most LLC misses first (then L2, L1D)."""
-    sums: dict[str, list[int]] = defaultdict(lambda: [0] * 10)
-    for site, numbers in sites.items():
-        name = symbols.name(int(site.removesuffix("nt"), 16))
-        sums[name] = [a + b for a, b in zip(sums[name], numbers)]
-    functions = [{"name": name, **counts(numbers)} for name, numbers in sums.items()]
+    sums: dict[str, list[list[int]]] = defaultdict(list)
+    for address, _, *numbers in sites:
+        sums[symbols.name(address)].append(numbers)
+    functions = [{"name": name, **counts([*map(sum, zip(*numbers))])}
+                 for name, numbers in sums.items()]
     return sorted(functions, key=lambda function: (
-        [-misses(function, level) for level in reversed(LEVELS)],
-        function["name"]))
+        [-misses(function, level) for level in reversed(LEVELS)], function["name"]))
 
 
 def by_kind(kinds: dict[str, list[int]]) -> dict[str, dict[str, int]]:
     """Name the kinds of data and their numbers: lines touched, misses."""
-    return {KINDS.get(kind, f"kind {kind}"):
-            dict(zip(("lines", *LEVELS), numbers)) for kind, numbers in kinds.items()}
-
-
-def further_names(geometry: dict[str, Any]) -> list[str]:
-    """Return what the further caches are called, as the plugin was told."""
-    def size(number: int) -> str:
-        return f"{number >> 20}M" if number % (1 << 20) == 0 else f"{number >> 10}K"
-    return [f"{cache['level']}:{size(cache['size'])}:{cache['ways']}" for cache in geometry.get("further", [])]
+    return {KINDS.get(kind, f"kind {kind}"): dict(zip(("lines", *LEVELS), numbers))
+            for kind, numbers in kinds.items()}
 
 
 def by_further(kinds: dict[str, list[int]], names: list[str]) -> dict[str, dict[str, int]]:
     """Return the misses of each further cache, by kind of data and in all."""
     found = {}
-    for at, name in enumerate(names):
+    for at, name in enumerate(names, 1 + len(LEVELS)):
         by = {KINDS.get(kind, f"kind {kind}"): numbers[at] for kind, numbers in kinds.items()}
         found[name] = {"all": sum(by.values()), **by}
     return found
 
 
-def label_result(name: str, raw: dict[str, Any], unit_symbol: bool,
-                 symbols: Symbols, further: list[str]) -> dict[str, Any]:
-    """Return one label's result; raises ResultError if it was left begun.
-
-    raw: the plugin's; unit_symbol: see label_results(); further: the names of the further caches.
-    """
-    if raw["unbalanced"] or raw["begun"] != raw["ended"]:
-        raise ResultError(
-            f"label {name} was begun {raw['begun']} and ended {raw['ended']} times, "
-            f"{raw['unbalanced']} out of order: its counts mean nothing")
-    units = raw["executed"].get("unit", 0) if unit_symbol else raw["units"]
-    return {"units": units, "executed": raw["executed"],
-            **counts(raw["counts"]), "kinds": by_kind(raw["kinds"]),
-            **({"further": by_further(raw["further"], further)} if further else {}),
-            "functions": by_function(raw["sites"], symbols)}
-
-
-def label_results(raw: dict[str, Any], lines: list[str], unit_symbol: bool,
-                  symbols: Symbols) -> dict[str, Any]:
+def label_results(raw: dict[str, Any], lines: list[str], symbols: Symbols) -> dict[str, Any]:
     """Return the results of all labels by name.
 
-    raw: what the plugin wrote; lines: of the guest's console; unit_symbol:
-    whether a unit is an execution that the plugin counted. Raises ResultError,
-    also when a label that the guest told of was never begun.
+    raw: what the plugin wrote; lines: of the guest's console. Raises ModelError when a label that
+    the guest named was never begun, or one was left begun.
     """
-    names = label_names(lines)
+    named = (re.search(r"cachemodel: label (\d+) (\S+)$", line) for line in lines)
+    names = {found[1]: found[2] for found in named if found}
     never = [name for number, name in names.items() if number not in raw["labels"]]
     if never or not raw["labels"]:
-        raise ResultError(f"nothing was counted for {', '.join(never) or 'any label'}")
-    further = further_names(raw["geometry"])
-    return {names.get(number, f"label {number}"):
-            label_result(names.get(number, number), label, unit_symbol, symbols, further)
-            for number, label in raw["labels"].items()}
+        raise ModelError(f"nothing was counted for {', '.join(never) or 'any label'}")
+    further = raw["geometry"].get("further", [])
+    results = {}
+    for number, label in raw["labels"].items():
+        if label["unbalanced"] or label["begun"] != label["ended"]:
+            raise ModelError(
+                f"label {names.get(number, number)} was begun {label['begun']} and ended "
+                f"{label['ended']} times, {label['unbalanced']} out of order: its counts mean "
+                "nothing")
+        sites = [site for site in raw["sites"] if site and site[1] >> int(number) & 1]
+        instructions = {"instructions": label["instructions"]} if label["instructions"] else {}
+        results[names.get(number, f"label {number}")] = {
+            "units": label["units"], "executed": instructions,
+            **counts([*map(sum, zip([0] * 13, *(site[2:] for site in sites)))]),
+            "kinds": by_kind(label["kinds"]),
+            **({"further": by_further(label["kinds"], further)} if further else {}),
+            "functions": by_function(sites, symbols)}
+    return results

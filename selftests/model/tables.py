@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from selftests.model.result import LEVELS, misses
+from selftests.model.result import ACCESSES, LEVELS, misses
 from selftests.model.workloads import WORKLOADS
 
 HEADS = {"l1d": "L1D", "l2": "L2", "llc": "LLC"}
@@ -19,33 +19,34 @@ LIMITS = (
 
 def geometry_words(geometry: dict[str, Any]) -> str:
     """Return a geometry in one line."""
-    def size(level: str) -> str:
-        number = geometry[level]["size"]
-        text = f"{number >> 20}M" if number % (1 << 20) == 0 else f"{number >> 10}K"
-        return f"{HEADS[level]} {text}:{geometry[level]['ways']}"
-    return ", ".join([*map(size, LEVELS), geometry["policy"].upper(),
-                      f"NT stores {geometry['nt']}", f"CPUs: {geometry['cpus']}"])
+    caches = []
+    for level in LEVELS:
+        kib = geometry[level]["size"] >> 10
+        size = f"{kib}K" if kib % 1024 else f"{kib >> 10}M"
+        caches.append(f"{HEADS[level]} {size}:{geometry[level]['ways']}")
+    return ", ".join([*caches, geometry["policy"].upper(), f"NT stores {geometry['nt']}",
+                      f"CPUs: {geometry['cpus']}"])
 
 
 def headline(result: dict[str, Any]) -> str:
     """Return what was run, on what, in three lines."""
     words = " ".join(f"{name}={value}" for name, value in result["words"].items())
-    configuration = result["kernel"].get("configuration")
-    named = f", configuration {configuration['name']} ({configuration['hash']})" if configuration else ""
+    kernel = result["kernel"]
+    configuration = kernel.get("configuration")
+    named = f", configuration {configuration['name']} ({configuration['hash']})" \
+        if configuration else ""
     return (f"{result['workload']} {words}".rstrip() + "\n"
             f"{geometry_words(result['geometry'])}\n"
-            f"Linux {result['kernel']['release']}, series "
-            f"{result['kernel']['series']}{result['kernel']['append']}{named}; "
+            f"Linux {kernel['release']}, series {kernel['series']}{kernel['append']}{named}; "
             f"{result['qemu']}")
 
 
-def columns(rows: list[list[str]]) -> str:
-    """Return rows as text, the first column to the left, numbers to the right."""
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+def columns(rows: list[list[str]], left: int = 0) -> str:
+    """Return rows as text, one column to the left, the others to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows)]
     return "\n".join("  ".join(
-        [row[0].ljust(widths[0])] +
-        [cell.rjust(width) for cell, width in zip(row[1:], widths[1:])]
-    ).rstrip() for row in rows)
+        cell.ljust(width) if at == left else cell.rjust(width)
+        for at, (cell, width) in enumerate(zip(row, widths))).rstrip() for row in rows)
 
 
 def number(value: float) -> str:
@@ -58,9 +59,13 @@ def unit_of(result: dict[str, Any], name: str) -> tuple[int, str]:
     workload's unit for its own label, nothing for others."""
     label, workload = result["labels"][name], WORKLOADS[result["workload"]]
     # The guest counts units of its own labels; an execution counts in every label
-    if label["units"] and (name == result["workload"] or workload.labels or not workload.unit_symbol):
-        return label["units"], f"per {workload.unit}"
-    return 1, "in all"
+    own = name == result["workload"] or workload.labels or not workload.unit_symbol
+    return (label["units"], f"per {workload.unit}") if label["units"] and own else (1, "in all")
+
+
+def accesses(counted: dict[str, Any]) -> int:
+    """Return the loads and stores of all kinds."""
+    return sum(counted[kind] for kind in ACCESSES)
 
 
 def last_level(*labels: dict[str, Any]) -> str:
@@ -78,25 +83,30 @@ def summary(result: dict[str, Any], name: str) -> str:
     """Return the table of one label: in all, by kind of data, and with fully
     associative caches where that was counted."""
     label, (units, per) = result["labels"][name], unit_of(result, name)
+
+    def row(what: str, missed: list[int], lines: int | str) -> list[str]:
+        return [what, *(number(count / units) for count in missed), str(lines)]
+
     title = f"{name}, {per}" + (f" ({units} counted)" if per != "in all" else "")
-    rows = [[title, "L1D misses", "L2 misses", "LLC misses", "lines touched in all"]]
-    lines = sum(kind["lines"] for kind in label["kinds"].values())
-    rows.append(["all", *(number(misses(label, level) / units) for level in LEVELS), str(lines)])
-    for kind, values in sorted(label["kinds"].items()):
-        rows.append([f"  {kind}", *(number(values[level] / units) for level in LEVELS),
-                     str(values["lines"])])
-    bound = result.get("fully_associative")
-    if bound:
-        rows.append(["all, fully associative", *(
-            number(misses(bound[name], level) / units) for level in LEVELS), ""])
+    kinds = sorted(label["kinds"].items())
+    rows = [[title, "L1D misses", "L2 misses", "LLC misses", "lines touched in all"],
+            row("all", [misses(label, level) for level in LEVELS],
+                sum(kind["lines"] for _, kind in kinds)),
+            *(row(f"  {kind}", [values[level] for level in LEVELS], values["lines"])
+              for kind, values in kinds)]
+    if bound := result.get("fully_associative"):
+        rows.append(row("all, fully associative",
+                        [misses(bound[name], level) for level in LEVELS], ""))
     executed = label.get("executed", {}).get("instructions")
     instructions = "" if executed is None else (
         f"instructions {number(executed / units)}, accesses "
         f"{number((label['loads'] + label['stores']) / units)}, ")
-    further = ", ".join(f"{cache} {number(found['all'] / units)}" for cache, found in label.get("further", {}).items())
+    further = ", ".join(f"{cache} {number(found['all'] / units)}"
+                        for cache, found in label.get("further", {}).items())
     if further:
         further = f"misses of further caches: {further}\n"
-    return (f"{columns(rows)}\n{further}{instructions}lines written to memory {number(label['writebacks'] / units)}, "
+    return (f"{columns(rows)}\n{further}{instructions}lines written to memory "
+            f"{number(label['writebacks'] / units)}, "
             f"non-temporal stores {number(label['stores_nt'] / units)}")
 
 
@@ -111,30 +121,21 @@ def top_functions(result: dict[str, Any], name: str, most: int = 10) -> str:
         for each in reversed(LEVELS):
             missed, total = misses(function, each), misses(label, each)
             row += [str(missed), f"{100 * missed / total:.2f}" if total else "-"]
-        accesses = function["loads"] + function["stores"] + function["stores_nt"]
-        rows.append([*row, str(accesses), function["name"]])
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    table = "\n".join("  ".join(
-        [cell.rjust(width) for cell, width in zip(row[:-1], widths)] + [row[-1]])
-        for row in rows)
-    return f"Top functions by {HEADS[level]} miss ({name}, in all)\n{table}"
+        rows.append([*row, str(accesses(function)), function["name"]])
+    return f"Top functions by {HEADS[level]} miss ({name}, in all)\n{columns(rows, left=7)}"
 
 
 def one(result: dict[str, Any], most: int = 10) -> str:
-    """Return all tables of a result, with the limits under them. most: how many
-    functions, of the workload's own label and those of --range."""
+    """Return all tables of a result, with what was not modelled and the limits under them. most:
+    how many functions of the workload's own label."""
     parts = [headline(result)]
     for name in result["labels"]:
         parts.append(summary(result, name))
         if name == result["workload"]:
             parts.append(top_functions(result, name, most))
-    return "\n\n".join([*parts, left_out(result), LIMITS]) + "\n"
-
-
-def left_out(result: dict[str, Any]) -> str:
-    """Return what was not modelled, boot and firmware included."""
-    return (f"Not modelled, of the whole boot: {result['left_out']['io']} accesses to "
-            f"devices, {result['left_out']['beyond_2GiB']} above 2 GiB (the firmware's ROM)")
+    left_out = (f"Not modelled, of the whole boot: {result['left_out']['io']} accesses to "
+                f"devices, {result['left_out']['beyond_2GiB']} above 2 GiB (the firmware's ROM)")
+    return "\n\n".join([*parts, left_out, LIMITS]) + "\n"
 
 
 def differences(left: dict[str, Any], right: dict[str, Any]) -> list[str]:
@@ -150,56 +151,43 @@ def differences(left: dict[str, Any], right: dict[str, Any]) -> list[str]:
     return found
 
 
-def _row(what: str, values: list[float]) -> list[str]:
-    """Return a row of A, B and B/A."""
-    left, right = values
-    return [what, number(left), number(right), f"{right / left:.3f}" if left else "-"]
-
-
 def side_by_side(left: dict[str, Any], right: dict[str, Any], most: int = 10) -> str:
-    """Return two results of one workload beside each other: A, B and B/A, per
+    """Return two results of one workload side by side: A, B and B/A, per
     unit where there is one. most: how many functions of either."""
+    different = differences(left, right) or ["nothing that was set"]
     parts = [f"A: {headline(left)}", f"B: {headline(right)}",
-             "They differ in\n" + "\n".join(
-                 f"  {line}" for line in differences(left, right) or ["nothing that was set"])]
+             "\n  ".join(["They differ in", *different])]
     for name in (name for name in left["labels"] if name in right["labels"]):
-        labels = left["labels"][name], right["labels"][name]
-        (units_a, per), (units_b, _) = unit_of(left, name), unit_of(right, name)
-        units = units_a, units_b
+        labels = a, b = left["labels"][name], right["labels"][name]
+        per = unit_of(left, name)[1]
         rows = [[f"{name}, {per}", "A", "B", "B/A"]]
+
+        def row(what: str, counts: list[int]) -> None:
+            values = [count / unit_of(result, name)[0]
+                      for count, result in zip(counts, (left, right))]
+            rows.append([what, *map(number, values),
+                         f"{values[1] / values[0]:.3f}" if values[0] else "-"])
+
         for level in LEVELS:
-            rows.append(_row(f"{HEADS[level]} misses", [
-                misses(label, level) / unit for label, unit in zip(labels, units)]))
-            rows += [_row(f"  {kind}", [
-                label["kinds"].get(kind, {}).get(level, 0) / unit
-                for label, unit in zip(labels, units)])
-                for kind in sorted({*labels[0]["kinds"], *labels[1]["kinds"]})]
-        rows += [_row(f"{cache} misses", [label["further"][cache]["all"] / unit for label, unit in zip(labels, units)])
-                 for cache in labels[0].get("further", {}) if cache in labels[1].get("further", {})]
-        rows.append(_row("lines written to memory", [
-            label["writebacks"] / unit for label, unit in zip(labels, units)]))
-        rows.append(_row("accesses", [
-            (label["loads"] + label["stores"] + label["stores_nt"]) / unit for label, unit in zip(labels, units)]))
+            row(f"{HEADS[level]} misses", [misses(label, level) for label in labels])
+            for kind in sorted({*a["kinds"], *b["kinds"]}):
+                row(f"  {kind}", [label["kinds"].get(kind, {}).get(level, 0) for label in labels])
+        for cache in a.get("further", {}):
+            if cache in b.get("further", {}):
+                row(f"{cache} misses", [label["further"][cache]["all"] for label in labels])
+        row("lines written to memory", [label["writebacks"] for label in labels])
+        row("accesses", [accesses(label) for label in labels])
         if all("instructions" in label["executed"] for label in labels):
-            rows.append(_row("instructions", [
-                label["executed"]["instructions"] / unit for label, unit in zip(labels, units)]))
+            row("instructions", [label["executed"]["instructions"] for label in labels])
         parts.append(columns(rows))
         if name == left["workload"]:
-            parts.append(functions_side_by_side(labels, units, per, most))
+            level = last_level(*labels)
+            rows = [[f"Top functions by {HEADS[level]} miss, {per}", "A", "B", "B/A"]]
+            found = [{function["name"]: misses(function, level) for function in label["functions"]}
+                     for label in labels]
+            for function in dict.fromkeys(
+                    function["name"] for label in labels
+                    for function in by_misses(label["functions"], level)[:most]):
+                row(function, [functions.get(function, 0) for functions in found])
+            parts.append(columns(rows))
     return "\n\n".join([*parts, LIMITS]) + "\n"
-
-
-def functions_side_by_side(labels: tuple[dict[str, Any], dict[str, Any]],
-                           units: tuple[int, int], per: str, most: int) -> str:
-    """Return the functions with most misses of two labels beside each other."""
-    level = last_level(*labels)
-    found = [{function["name"]: function for function in label["functions"]} for label in labels]
-    top = list(dict.fromkeys(
-        function["name"] for label in labels
-        for function in by_misses(label["functions"], level)[:most]))
-    rows = [[f"Top functions by {HEADS[level]} miss, {per}", "A", "B", "B/A"]]
-    for name in top:
-        rows.append(_row(name, [
-            misses(functions[name], level) / unit if name in functions else 0
-            for functions, unit in zip(found, units)]))
-    return columns(rows)

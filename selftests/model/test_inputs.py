@@ -9,24 +9,35 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any, Callable
 
 import pytest
 
 from selftests.model import expected, tables
-from selftests.model.emulator import EmulatorError, plugin_api
+from selftests.model.emulator import plugin_api
 from selftests.model.published import model
-from selftests.model.result import by_further, further_names
+from selftests.model.result import by_further
+from selftests.model.workloads import ModelError
 from selftests.results.store import ROOT
 
+Refused = Callable[..., None]
 
-def one_line(arguments: list[str], code: int, *words: str) -> None:
-    """Run the model, which must end with this code and one line with these words."""
-    done = model(arguments)
+
+def one_line(done: subprocess.CompletedProcess[str], code: int, *words: str) -> None:
+    """Fail unless a command ended with this code and one line with these words."""
     lines = done.stderr.strip().split("\n")
     assert done.returncode == code, done.stderr + done.stdout
     assert len(lines) == 1, lines
     for word in words:
         assert word in lines[0]
+
+
+@pytest.fixture(name="refused")
+def fixture_refused(run_options: list[str]) -> Refused:
+    """A function that runs a workload, which must end with one line with these words."""
+    def refused(options: list[str], *words: str, code: int = 1, workload: str = "ring") -> None:
+        one_line(model(["run", workload, "--name", "bad", *run_options, *options]), code, *words)
+    return refused
 
 
 @pytest.mark.parametrize("geometry, word", [
@@ -44,10 +55,9 @@ def one_line(arguments: list[str], code: int, *words: str) -> None:
     ("policy=random", "bad argument policy"),
     ("nt=maybe", "bad argument nt"),
 ])
-def test_bad_geometry(run_options: list[str], geometry: str, word: str) -> None:
-    """A geometry that no cache has is told of before anything is booted."""
-    one_line(["run", "ring", "--name", "bad", "--geometry", geometry, *run_options],
-             1, "cachemodel: ", word)
+def test_bad_geometry(refused: Refused, geometry: str, word: str) -> None:
+    """A geometry that no cache has is refused before anything is booted."""
+    refused(["--geometry", geometry], "cachemodel: ", word)
 
 
 @pytest.mark.parametrize("also, word", [
@@ -58,15 +68,14 @@ def test_bad_geometry(run_options: list[str], geometry: str, word: str) -> None:
     (["l1d:48K:4096"], "wrong geometry of l1d: more ways than lines"),
     (["l2:1M:16"] * 9, "bad argument"),
 ])
-def test_bad_further_cache(run_options: list[str], also: list[str], word: str) -> None:
+def test_bad_further_cache(refused: Refused, also: list[str], word: str) -> None:
     """A further cache is a geometry like others, at a level that can have one."""
-    options = [word for cache in also for word in ("--also", cache)]
-    one_line(["run", "ring", "--name", "bad", *options, *run_options], 1, "cachemodel: ", word)
+    refused([f"--also={cache}" for cache in also], "cachemodel: ", word)
 
 
-def test_further_cache_cpus(run_options: list[str]) -> None:
+def test_further_cache_cpus(refused: Refused) -> None:
     """A workload on several CPUs has none."""
-    one_line(["run", "writers", "--name", "bad", "--also", "l2:2M:16", *run_options], 1, "for one CPU only")
+    refused(["--also", "l2:2M:16"], "for one CPU only", workload="writers")
 
 
 @pytest.mark.parametrize("option, word", [
@@ -81,14 +90,14 @@ def test_further_cache_cpus(run_options: list[str]) -> None:
     (["--range", "schedule", "--range", "schedule"], "each once"),
     (["--no-such"], "unrecognized arguments"),
 ])
-def test_bad_setting(run_options: list[str], option: list[str], word: str) -> None:
+def test_bad_setting(refused: Refused, option: list[str], word: str) -> None:
     """A setting that the workload does not have names those that it has."""
-    one_line(["run", "ring", "--name", "bad", *option, *run_options], 2, word)
+    refused(option, word, code=2)
 
 
 @pytest.mark.parametrize("given, word", [
-    ({}, "WORKLOAD= is not given; it can be bystander, calibrate, ioctl, reads, ring, rings, syscalls, "
-         "writers"),
+    ({}, "WORKLOAD= is not given; it can be bystander, calibrate, ioctl, reads, ring, rings, "
+         "syscalls, writers"),
     ({"WORKLOAD": "circle"}, "invalid choice: 'circle'"),
     ({"WORKLOAD": "ring", "BOUND": "yes"}, "BOUND=yes: 1 or 0 is wanted"),
     ({"WORKLOAD": "ring", "INSTRUCTIONS": "2"}, "INSTRUCTIONS=2: 1 or 0 is wanted"),
@@ -98,47 +107,44 @@ def test_bad_setting(run_options: list[str], option: list[str], word: str) -> No
 ])
 def test_make_model_refuses(given: dict[str, str], word: str) -> None:
     """What `make model` is given is looked at before anything is built."""
-    names = ("WORKLOAD", "SET", "GEOMETRY", "ALSO", "CPUID", "BOUND", "INSTRUCTIONS", "RESULT", "KERNEL", "RANGE",
-             "APPEND")
-    environment = {name: value for name, value in os.environ.items() if name not in names}
-    done = subprocess.run(
-        [str(Path(os.environ["CF_ROOT"]) / "scripts/model.sh"), "run"],
-        env={**environment, "BUILD": os.environ["CF_BUILD"], **given},
-        capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    names = {"WORKLOAD", "SET", "GEOMETRY", "ALSO", "CPUID", "BOUND", "INSTRUCTIONS", "RESULT",
+             "KERNEL", "RANGE", "APPEND"}
+    others = {name: value for name, value in os.environ.items() if name not in names}
+    done = subprocess.run([Path(os.environ["CF_ROOT"]) / "scripts/model.sh", "run"],
+                          env=others | {"BUILD": os.environ["CF_BUILD"]} | given,
+                          capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
     assert done.returncode != 0
     assert done.stderr.count("\n") == 1 and word in done.stderr, done.stderr
 
 
-def test_bad_guest_setting(run_options: list[str]) -> None:
+def test_bad_guest_setting(refused: Refused) -> None:
     """A value out of its bounds is refused by the guest, with the bounds."""
-    one_line(["run", "ring", "--name", "bad-guest", "--set", "tasks=1", *run_options],
-             1, "tasks=1: a whole number of 2..4096 is wanted")
-    one_line(["run", "ring", "--name", "bad-guest", "--set", "kind=signals", *run_options],
-             1, "kind of ring signals: pipe, futex or threads is wanted")
-    one_line(["run", "ring", "--name", "bad-guest", "--set", "churn=257", *run_options],
-             1, "churn=257: a whole number of 0..256 is wanted")
-    one_line(["run", "rings", "--name", "bad-guest", "--set", "tasks=4:1", "--set", "kinds=futex", *run_options],
-             1, "tasks=1: whole numbers of 2..4096 with colons are wanted")
-    one_line(["run", "writers", "--name", "bad-guest", "--set", "file_kib=524288",
-              *run_options], 1, "4 writers of 512 MiB are more than half the memory")
+    for workload, words, message in (
+            ("ring", ["tasks=1"], "tasks=1: a whole number of 2..4096 is wanted"),
+            ("ring", ["kind=signals"], "kind of ring signals: pipe, futex or threads is wanted"),
+            ("ring", ["churn=257"], "churn=257: a whole number of 0..256 is wanted"),
+            ("rings", ["tasks=4:1", "kinds=futex"],
+             "tasks=1: whole numbers of 2..4096 with colons are wanted"),
+            ("writers", ["file_kib=524288"],
+             "4 writers of 512 MiB are more than half the memory")):
+        refused([f"--set={word}" for word in words], message, workload=workload)
 
 
-def test_bad_function(run_options: list[str]) -> None:
+def test_bad_function(refused: Refused) -> None:
     """A function that the kernel does not have."""
-    one_line(["run", "ring", "--name", "bad", "--range", "no_such_function",
-              *run_options], 1, "no function no_such_function in System.map")
+    refused(["--range", "no_such_function"], "no function no_such_function in System.map")
 
 
-def test_no_plugin_support(tmp_path: Path, run_options: list[str]) -> None:
-    """A QEMU without plugins is told of as that."""
+def test_no_plugin_support(tmp_path: Path, refused: Refused) -> None:
+    """A QEMU without plugins is called that."""
     qemu = tmp_path / "qemu"
-    qemu.write_text("#!/bin/sh\necho 'QEMU emulator version 7.2.22'\n"
-                    "echo '-pidfile file'\n")
-    qemu.chmod(0o755)
-    one_line(["run", "ring", "--qemu", str(qemu), *run_options], 1, "built without plugins")
-    one_line(["run", "ring", "--qemu", str(tmp_path / "none"), *run_options], 1, "does not run")
-    qemu.write_text("#!/bin/sh\necho hello\necho '-plugin x'\n")
-    one_line(["run", "ring", "--qemu", str(qemu), *run_options], 1, "not a QEMU version")
+    for lines, word in ((["QEMU emulator version 7.2.22", "-pidfile file"],
+                         "built without plugins"),
+                        (["hello", "-plugin x"], "not a QEMU version")):
+        qemu.write_text("\n".join(["#!/bin/sh", *(f"echo '{line}'" for line in lines), ""]))
+        qemu.chmod(0o755)
+        refused(["--qemu", str(qemu)], word)
+    refused(["--qemu", str(tmp_path / "none")], "does not run")
 
 
 def test_plugin_api() -> None:
@@ -146,7 +152,7 @@ def test_plugin_api() -> None:
     versions = {"7.2.22": 1, "8.2.0": 1, "9.0.4": 2, "9.1.0": 3, "10.0.2": 3, "11.1": 3}
     for version, api in versions.items():
         assert plugin_api(f"QEMU emulator version {version} (Debian)") == api
-    with pytest.raises(EmulatorError):
+    with pytest.raises(ModelError):
         plugin_api("something else")
 
 
@@ -156,8 +162,8 @@ def test_plugin_api() -> None:
     (b"", "names no function"),
     (b"ffffffff81000000 D data\n", "names no function"),
 ])
-def test_bad_system_map(tmp_path: Path, kernel: Path, built: Path,
-                        content: bytes | None, word: str) -> None:
+def test_bad_system_map(tmp_path: Path, kernel: Path, refused: Refused, content: bytes | None,
+                        word: str) -> None:
     """A System.map that is not there, or is none."""
     other = tmp_path / kernel.name
     other.mkdir()
@@ -165,8 +171,7 @@ def test_bad_system_map(tmp_path: Path, kernel: Path, built: Path,
         (other / part).symlink_to(kernel / part)
     if content is not None:
         (other / "System.map").write_bytes(content)
-    one_line(["run", "ring", "--kernel", str(other), "--built", str(built),
-              "--results", str(tmp_path)], 1, "System.map", word)
+    refused(["--kernel", str(other)], "System.map", word)
 
 
 def qemu_of(directory: Path) -> list[str]:
@@ -182,10 +187,9 @@ def qemu_of(directory: Path) -> list[str]:
     return found
 
 
-def test_time_limit(tmp_path: Path, run_options: list[str]) -> None:
+def test_time_limit(tmp_path: Path, refused: Refused) -> None:
     """A guest that does not end is killed."""
-    one_line(["run", "ring", "--time-limit", "1", *run_options[:-1], str(tmp_path)],
-             1, "not done after 1 s, killed")
+    refused(["--time-limit", "1", "--results", str(tmp_path)], "not done after 1 s, killed")
     assert not qemu_of(tmp_path)
 
 
@@ -208,74 +212,74 @@ def test_interrupted(tmp_path: Path, run_options: list[str], number: int) -> Non
     assert not (tmp_path / "ring.json").exists()
 
 
-def label(llc: int) -> dict[str, object]:
+def label(llc: int) -> dict[str, Any]:
     """Return the counts of a label with so many LLC misses in ten units."""
     level = {"l1d": 100, "l2": 50, "llc": llc}
-    none = {"l1d": 0, "l2": 0, "llc": 0}
-    return {"units": 10, "executed": {}, "loads": 1000, "stores": 0, "stores_nt": 0,
-            "load_misses": level, "store_misses": none, "writebacks": 0,
-            "kinds": {"other": {"lines": 5, **level}},
-            "functions": [{"name": "copy", "loads": 1000, "stores": 0, "stores_nt": 0,
-                           "load_misses": level, "store_misses": none,
-                           "writebacks": 0}]}
+    counts = {"loads": 1000, "stores": 0, "stores_nt": 0, "load_misses": level,
+              "store_misses": {"l1d": 0, "l2": 0, "llc": 0}, "writebacks": 0}
+    return {"units": 10, "executed": {}, **counts, "kinds": {"other": {"lines": 5, **level}},
+            "functions": [{"name": "copy", **counts}]}
 
 
-def a_result(workload: str, llc: int) -> dict[str, object]:
-    """Return a result as the model writes it."""
+def a_result(workload: str, llc: int, **more: Any) -> dict[str, Any]:
+    """Return a result as the model writes it. more: of its label."""
     cache = {"size": 32768, "ways": 8}
     return {"kind": "modelled", "workload": workload, "words": {},
             "geometry": {"l1d": cache, "l2": cache, "llc": cache, "line": 64,
                          "policy": "lru", "nt": "evict", "cpus": 1},
             "kernel": {"release": "7.3.4", "series": "x", "append": ""},
-            "qemu": "QEMU", "labels": {workload: label(llc)}}
+            "qemu": "QEMU", "labels": {workload: label(llc) | more}}
+
+
+def compared(directory: Path, before: dict[str, Any], after: dict[str, Any]
+             ) -> tuple[str, list[list[str]]]:
+    """Return what comparing two results prints, and the words of its lines."""
+    for name, result in (("before", before), ("after", after)):
+        (directory / f"{name}.json").write_text(json.dumps(result))
+    done = model(["compare", "before", "after", "--results", str(directory)])
+    assert done.returncode == 0, done.stderr
+    return done.stdout, [line.split() for line in done.stdout.split("\n")]
 
 
 def test_side_by_side(tmp_path: Path) -> None:
-    """Two results beside each other, with their ratio, per unit and in all."""
-    for name, llc in (("before", 40), ("after", 10)):
-        (tmp_path / f"{name}.json").write_text(json.dumps(a_result("ring", llc)))
-    done = model(["compare", "before", "after", "--results", str(tmp_path)])
-    assert done.returncode == 0, done.stderr
-    rows = [line.split() for line in done.stdout.split("\n")]
+    """Two results with their ratio, per unit and in all."""
+    text, rows = compared(tmp_path, a_result("ring", 40), a_result("ring", 10))
     assert ["LLC", "misses", "4", "1", "0.250"] in rows
     assert ["copy", "4", "1", "0.250"] in rows
     assert ["accesses", "100", "100", "1.000"] in rows
     assert not any(row[:1] == ["instructions"] for row in rows)
-    assert "nothing that was set" in done.stdout
-    assert "Modelled, not timed" in done.stdout
+    assert "nothing that was set" in text
+    assert "Modelled, not timed" in text
 
 
 def test_side_by_side_all(tmp_path: Path) -> None:
     """Instructions where both counted them, and further caches that both had."""
-    for name, more in (("before", 0), ("after", 10)):
-        result = a_result("ring", 40)
-        result["labels"]["ring"].update(executed={"instructions": 1000 + more}, further={
-            "l2:2M:16": {"all": 500, "other": 500}, f"l2:{name}": {"all": 1}})
-        (tmp_path / f"{name}.json").write_text(json.dumps(result))
-    done = model(["compare", "before", "after", "--results", str(tmp_path)])
-    rows = [line.split() for line in done.stdout.split("\n")]
+    text, rows = compared(tmp_path, *(a_result(
+        "ring", 40, executed={"instructions": instructions},
+        further={"l2:2M:16": {"all": 500, "other": 500}, f"l2:{name}": {"all": 1}})
+        for name, instructions in (("before", 1000), ("after", 1010))))
     assert ["instructions", "100", "101", "1.010"] in rows
     assert ["l2:2M:16", "misses", "50", "50", "1.000"] in rows
-    assert "l2:before" not in done.stdout
+    assert "l2:before" not in text
 
 
 def test_tables() -> None:
     """One result's tables, with numbers that can be checked by hand."""
-    result = a_result("ring", 40)
+    result = a_result("ring", 40, further={"l2:2M:16": {"all": 25, "other": 25}})
     result["fully_associative"] = {"ring": label(20)}
     result["left_out"] = {"io": 3, "beyond_2GiB": 4}
-    result["labels"]["ring"]["further"] = {"l2:2M:16": {"all": 25, "other": 25}}
-    rows = [line.split() for line in tables.one(result).split("\n")]
+    text = tables.one(result)
+    rows = [line.split() for line in text.split("\n")]
     assert ["all", "10", "5", "4", "5"] in rows
     assert ["other", "10", "5", "4", "5"] in rows
     assert ["all,", "fully", "associative", "10", "5", "2"] in rows
     assert ["40", "100.00", "50", "100.00", "100", "100.00", "1000", "copy"] in rows
-    assert "per context switch (10 counted)" in tables.one(result)
-    assert "misses of further caches: l2:2M:16 2.50\n" in tables.one(result)
+    assert "per context switch (10 counted)" in text
+    assert "misses of further caches: l2:2M:16 2.50\n" in text
 
 
 def test_tables_last_level() -> None:
-    """Where nothing misses in the LLC, functions are told by L2 miss."""
+    """Where nothing misses in the LLC, functions are sorted by L2 miss."""
     assert "Top functions by L2 miss" in tables.top_functions(a_result("ring", 0), "ring")
 
 
@@ -292,23 +296,20 @@ def test_arithmetic_has_limits() -> None:
 
 def test_compare_refuses(tmp_path: Path) -> None:
     """Results of two workloads, a file that is none, a name that is not there."""
-    for name in ("ring", "writers"):
-        (tmp_path / f"{name}.json").write_text(json.dumps(a_result(name, 1)))
-    (tmp_path / "none.json").write_text("[]")
-    where = ["--results", str(tmp_path)]
-    one_line(["compare", "ring", "writers", *where], 1, "not to be compared")
-    one_line(["compare", "ring", "none", *where], 1, "no result of the cache model")
-    (tmp_path / "none.json").write_text('{"kind": "modelled"}')
-    one_line(["compare", "ring", "none", *where], 1, "no result of the cache model")
-    one_line(["compare", "ring", "missing", *where], 1, "no result missing")
+    for name, text in (("ring", json.dumps(a_result("ring", 1))), ("list", "[]"),
+                       ("writers", json.dumps(a_result("writers", 1))),
+                       ("part", '{"kind": "modelled"}'), ("text", "none")):
+        (tmp_path / f"{name}.json").write_text(text)
+    for name, word in (("writers", "not to be compared"), ("missing", "no result missing"),
+                       *((name, "no result of the cache model") for name in
+                         ("list", "part", "text"))):
+        one_line(model(["compare", "ring", name, "--results", str(tmp_path)]), 1, word)
 
 
 def test_further_names() -> None:
-    """Further caches are called as they were asked for, and no kind is lost."""
-    names = further_names({"further": [{"level": "l2", "size": 512 << 10, "ways": 8},
-                                       {"level": "l1d", "size": 48 << 10, "ways": "full"},
-                                       {"level": "l2", "size": 2 << 20, "ways": 16}]})
-    assert names == ["l2:512K:8", "l1d:48K:full", "l2:2M:16"]
-    found = by_further({"0": [1, 2, 3], "1": [10, 20, 30]}, names)
+    """Further caches have the names that they were asked for by, and no kind is lost."""
+    names = ["l2:512K:8", "l1d:48K:full", "l2:2M:16"]
+    found = by_further({"0": [9, 8, 7, 6, 1, 2, 3], "1": [9, 8, 7, 6, 10, 20, 30]}, names)
+    assert list(found) == names
     assert found["l2:2M:16"] == {"all": 33, "other": 3, "task_struct": 30}
-    assert not further_names({})
+    assert not by_further({"0": [9, 8, 7, 6]}, [])

@@ -12,24 +12,28 @@ from pathlib import Path
 import pytest
 
 Trace = list[tuple[int, str, int]]
+CACHES = ("l1d", "l2", "llc")
 
 
 def traced_with(built: Path, geometry: list[str], trace: Trace, further: list[str], cpus: int = 1,
                 policy: str = "lru", nt: str = "evict") -> list[tuple[int, int, int]]:
-    """Return for each access (levels missed, lines written to memory, further
-    caches missed as bits)."""
-    done = subprocess.run(
-        [str(built / "tracer"), str(cpus), *geometry, policy, nt, *further],
-        input="".join(f"{cpu} {op} {line}\n" for cpu, op, line in trace),
-        capture_output=True, text=True, check=True)
-    return [(int(missed), int(written), int(bits)) for missed, written, bits in
-            (line.split() for line in done.stdout.splitlines())]
+    """Return for each access (levels missed, lines written to memory, further caches missed as
+    bits); raises ValueError for settings that are refused."""
+    tracer = ctypes.CDLL(str(built / "tracer.so"))
+    tracer.tracer_begin.restype = ctypes.c_char_p
+    settings = [*(f"{name}={cache}" for name, cache in zip(CACHES, geometry)),
+                *(f"also={cache}" for cache in further), f"policy={policy}", f"nt={nt}"]
+    words = (ctypes.c_char_p * (len(settings) + 1))(*(word.encode() for word in settings))
+    if error := tracer.tracer_begin(cpus, words):
+        raise ValueError(error.decode())
+    found = [tracer.tracer_access(cpu, "rwn".index(op), line) for cpu, op, line in trace]
+    assert all(bits & 7 in (0, 1, 3, 7) for bits in found)
+    return [((bits & 7).bit_length(), bits >> 16, bits >> 3 & 0xff) for bits in found]
 
 
-def traced(built: Path, geometry: list[str], trace: Trace, cpus: int = 1,
-           policy: str = "lru", nt: str = "evict") -> list[tuple[int, int]]:
+def traced(*arguments: object, **options: object) -> list[tuple[int, int]]:
     """The same without further caches."""
-    return [found[:2] for found in traced_with(built, geometry, trace, [], cpus, policy, nt)]
+    return [found[:2] for found in traced_with(*arguments, [], **options)]
 
 
 def random_trace(seed: int, length: int, lines: int, ops: str, cpus: int = 1) -> Trace:
@@ -43,13 +47,19 @@ def random_trace(seed: int, length: int, lines: int, ops: str, cpus: int = 1) ->
 class Plain:
     """One cache: an ordered dictionary of line to dirty for each set."""
 
-    def __init__(self, geometry: str) -> None:
-        size, self.ways = map(int, geometry.split(":"))
-        self.sets = [OrderedDict() for _ in range(size // 64 // self.ways)]
+    def __init__(self, geometry: str, policy: str = "lru") -> None:
+        size, ways = geometry.replace("full", "0").split(":")
+        self.ways, self.policy = int(ways) or int(size) // 64, policy
+        self.sets = [OrderedDict() for _ in range(int(size) // 64 // self.ways)]
 
     def set_of(self, line: int) -> OrderedDict[int, bool]:
         """Return the set that a line belongs to."""
         return self.sets[line % len(self.sets)]
+
+    def use(self, line: int) -> None:
+        """A line that is there is used."""
+        if self.policy == "lru":
+            self.set_of(line).move_to_end(line)
 
     def insert(self, line: int, dirty: bool) -> tuple[int, bool] | None:
         """Put a line in; return the one that had to go."""
@@ -62,16 +72,17 @@ class Plain:
 class PlainMachine:
     """CPUs with two caches each and one for all, as hierarchy.h describes them."""
 
-    def __init__(self, geometry: list[str], cpus: int, nt: str) -> None:
-        self.own = [[Plain(text) for text in geometry[:2]] for _ in range(cpus)]
-        self.llc, self.nt, self.written = Plain(geometry[2]), nt, 0
+    def __init__(self, geometry: list[str], cpus: int, nt: str, policy: str = "lru") -> None:
+        llc = Plain(geometry[2], policy)
+        self.caches = [[*(Plain(text, policy) for text in geometry[:2]), llc] for _ in range(cpus)]
+        self.nt, self.written = nt, 0
 
     def give_down(self, cpu: int, level: int, line: int) -> None:
         """A dirty line leaves a level for the next one, or for memory."""
         if level == 3:
             self.written += 1
             return
-        entries = (self.llc if level == 2 else self.own[cpu][level]).set_of(line)
+        entries = self.caches[cpu][level].set_of(line)
         if line in entries:
             entries[line] = True
         else:
@@ -79,20 +90,20 @@ class PlainMachine:
 
     def put(self, cpu: int, level: int, line: int, dirty: bool) -> None:
         """Put a line into a level."""
-        gone = (self.llc if level == 2 else self.own[cpu][level]).insert(line, dirty)
+        gone = self.caches[cpu][level].insert(line, dirty)
         if gone and gone[1]:
             self.give_down(cpu, level + 1, gone[0])
 
     def holders(self, cpu: int, line: int) -> list[OrderedDict[int, bool]]:
         """Return the sets of other CPUs that hold a line."""
-        return [cache.set_of(line) for other, own in enumerate(self.own)
-                if other != cpu for cache in own if line in cache.set_of(line)]
+        return [cache.set_of(line) for other, caches in enumerate(self.caches)
+                if other != cpu for cache in caches[:2] if line in cache.set_of(line)]
 
     def store_nt(self, cpu: int, line: int) -> None:
         """A store past the caches."""
         taken = self.holders(cpu, line)
         if self.nt == "evict":
-            taken += [cache.set_of(line) for cache in (*self.own[cpu], self.llc)]
+            taken += [cache.set_of(line) for cache in self.caches[cpu]]
         self.written = int(any([entries.pop(line, False) for entries in taken]))
 
     def access(self, cpu: int, op: str, line: int) -> tuple[int, int]:
@@ -104,17 +115,17 @@ class PlainMachine:
         if op == "w":
             for entries in others:
                 del entries[line]
-        found = next((level for level, cache in enumerate(self.own[cpu])
+        found = next((level for level, cache in enumerate(self.caches[cpu][:2])
                       if line in cache.set_of(line)), 2)
         if found < 2:
-            self.own[cpu][found].set_of(line).move_to_end(line)
+            self.caches[cpu][found].use(line)
         else:
             if op == "r" and any([entries[line] for entries in others]):
                 for entries in others:
                     entries[line] = False
                 self.give_down(cpu, 2, line)
-            if line in self.llc.set_of(line):
-                self.llc.set_of(line).move_to_end(line)
+            if line in self.caches[cpu][2].set_of(line):
+                self.caches[cpu][2].use(line)
             else:
                 if not (others and op == "w"):
                     self.put(cpu, 2, line, False)
@@ -123,7 +134,7 @@ class PlainMachine:
         if found:
             self.put(cpu, 0, line, op == "w")
         else:
-            self.own[cpu][0].set_of(line)[line] |= op == "w"
+            self.caches[cpu][0].set_of(line)[line] |= op == "w"
         return found, self.written
 
 
@@ -137,28 +148,31 @@ def test_plain_model(built: Path, cpus: int, nt: str, ops: str) -> None:
     """Random accesses miss where the plain model says, and write as often."""
     trace = random_trace(cpus, 20000, 1000, ops, cpus)
     plain = PlainMachine(SMALL, cpus, nt)
-    assert traced(built, SMALL, trace, cpus, nt=nt) == [plain.access(*access) for access in trace]
+    wanted = [plain.access(*access) for access in trace]
+    assert traced(built, SMALL, trace, cpus=cpus, nt=nt) == wanted
 
 
 @pytest.mark.parametrize("policy", ["lru", "fifo"])
 @pytest.mark.parametrize("cpus", [1, 3])
 def test_full_is_one_set(built: Path, policy: str, cpus: int) -> None:
-    """Fully associative (a list) is the same as one set of all ways (an array)."""
+    """Fully associative is the same as one set of all ways, and as the plain model's one set."""
     trace = random_trace(7, 30000, 800, "rrwwn", cpus)
     one_set = ["1024:16", "4096:64", "16384:256"]
-    full = ["1024:0", "4096:0", "16384:0"]
-    assert traced(built, one_set, trace, cpus, policy) == \
-        traced(built, full, trace, cpus, policy)
+    full = ["1024:full", "4096:full", "16384:full"]
+    plain = PlainMachine(full, cpus, "evict", policy)
+    wanted = [plain.access(*access) for access in trace]
+    for geometry in (one_set, full):
+        assert traced(built, geometry, trace, cpus=cpus, policy=policy) == wanted
 
 
 # Further caches, with the machine whose own cache of that level each is
 FURTHER = {
-    "2:2048:4": (["1024:2", "2048:4", "16384:8"], 2),
-    "2:8192:8": (["1024:2", "8192:8", "16384:8"], 2),
-    "2:4096:4": (SMALL, 2),
-    "2:4096:0": (["1024:2", "4096:64", "16384:8"], 2),
-    "1:2048:4": (["2048:4", "4096:4", "16384:8"], 1),
-    "1:1024:0": (["1024:16", "4096:4", "16384:8"], 1),
+    "l2:2048:4": (["1024:2", "2048:4", "16384:8"], 2),
+    "l2:8192:8": (["1024:2", "8192:8", "16384:8"], 2),
+    "l2:4096:4": (SMALL, 2),
+    "l2:4096:full": (["1024:2", "4096:64", "16384:8"], 2),
+    "l1d:2048:4": (["2048:4", "4096:4", "16384:8"], 1),
+    "l1d:1024:full": (["1024:16", "4096:4", "16384:8"], 1),
 }
 
 
@@ -179,9 +193,8 @@ def test_further_caches(built: Path, nt: str, ops: str) -> None:
 
 def test_further_cpus(built: Path) -> None:
     """Further caches know nothing of other CPUs, and are refused beside them."""
-    with pytest.raises(subprocess.CalledProcessError) as refused:
-        traced_with(built, SMALL, [(0, "r", 1)], ["2:2048:4"], cpus=2)
-    assert "for one CPU only" in refused.value.stderr
+    with pytest.raises(ValueError, match="for one CPU only"):
+        traced_with(built, SMALL, [(0, "r", 1)], ["l2:2048:4"], cpus=2)
 
 
 def test_fifo_differs(built: Path) -> None:
@@ -228,7 +241,7 @@ def test_nt_decoder(built: Path, tmp_path: Path, instructions: tuple[str, ...],
     subprocess.run(["as", "-o", str(image), str(source)], check=True)
     subprocess.run(["objcopy", "-O", "binary", "-j", ".text", str(image)], check=True)
     code = image.read_bytes()
-    decode = ctypes.CDLL(str(built / "nt.so")).is_nt_store
+    decode = ctypes.CDLL(str(built / "tracer.so")).is_nt_store
     decode.restype, decode.argtypes = ctypes.c_bool, [ctypes.c_char_p, ctypes.c_size_t]
     for number, instruction in enumerate(instructions):
         slot = code[32 * number:32 * number + 32]

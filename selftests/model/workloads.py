@@ -1,29 +1,33 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The workloads that the model's guest knows."""
+"""The workloads that the model's guest knows (Documentation/cachemodel.rst describes them), and
+what a failed run raises."""
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-# What the tables are made for unless told otherwise: the core of a server of
-# 2023 (48 KiB, 12 ways) with a small share of an LLC.
+# What the tables are made for by default: the core of a server of 2023 (48 KiB, 12 ways) with a
+# small share of an LLC.
 GEOMETRY = {"l1d": "48K:12", "l2": "1M:16", "llc": "8M:16", "policy": "lru", "nt": "evict"}
+
+
+class ModelError(RuntimeError):
+    """A run failed, or something that it needs is missing or wrong: one line says what."""
 
 
 @dataclass(frozen=True)
 class Workload:
     """One workload.
 
-    words: its settings with their defaults, handed to the guest on the kernel command line; cpus:
-    of the guest; geometry: what differs from GEOMETRY; unit: what one unit of work is, counted by
-    executions of unit_symbol or, where that is empty, by the guest itself; append: more kernel
-    parameters; instructions: whether to count them, which takes time; labels: whether each of its
-    labels has units, not just the one that is called as the workload; program: its file in guest/.
+    unit: what one unit of work is, counted by executions of unit_symbol or, where that is empty, by
+    the guest itself; program: its file in guest/; words: its settings with their defaults, for the
+    guest's kernel command line; cpus: of the guest; geometry: what differs from GEOMETRY; append:
+    more kernel parameters; instructions: whether to count them, which takes time; labels: whether
+    each of its labels has units, not just the one with the workload's name.
     """
 
-    about: str
-    words: dict[str, str]
     unit: str
     program: str
+    words: dict[str, str]
     unit_symbol: str = ""
     cpus: int = 1
     geometry: dict[str, str] = field(default_factory=dict)
@@ -33,41 +37,30 @@ class Workload:
     labels: bool = False
 
 
+_FILES = {"writers": "4", "record": "4096", "file_kib": "16384", "fs": "ext4",
+          "nontemporal": "none", "perturb": "0"}
+_RAM_DISK = ("brd.rd_nr=1", "brd.rd_size=1048576")
+
 WORKLOADS = {
     "bystander": Workload(
-        "somebody who reads memory of his own now and then while others write files",
-        {"writers": "4", "record": "4096", "file_kib": "16384", "fs": "ext4",
-         "nontemporal": "none", "laps": "8", "bystander_kib": "4096", "perturb": "0"},
-        "walk of the bystander", "writers.c", cpus=5, disk=True,
-        append=("brd.rd_nr=1", "brd.rd_size=1048576")),
+        "walk of the bystander", "writers.c", _FILES | {"laps": "8", "bystander_kib": "4096"},
+        cpus=5, append=_RAM_DISK, disk=True),
     "calibrate": Workload(
-        "access patterns whose misses arithmetic tells", {}, "", "calibrate.c", cpus=2,
-        geometry={"l1d": "32K:8", "l2": "256K:8", "llc": "1M:16"},
-        append=("maxcpus=1",)),
-    "ioctl": Workload(
-        "ioctls that copy 8 bytes in and 8 bytes out, twice, two of a terminal, two of vgem",
-        {"calls": "100"}, "ioctl", "ioctls.c", instructions=True),
-    "reads": Workload(
-        "system calls that read variables, as loads and as immediate values",
-        {"calls": "20", "thrash_kib": "2048"}, "system call", "reads.c"),
+        "", "calibrate.c", {}, cpus=2, append=("maxcpus=1",),
+        geometry={"l1d": "32K:8", "l2": "256K:8", "llc": "1M:16"}),
+    "ioctl": Workload("ioctl", "calls.c", {"calls": "100"}, instructions=True),
+    "reads": Workload("system call", "calls.c", {"calls": "20", "thrash_kib": "2048"}),
     "ring": Workload(
-        "tasks on one CPU pass a token on, through pipes or by futexes",
+        "context switch", "ring.c",
         {"kind": "pipe", "tasks": "64", "rounds": "50", "warm": "5", "perturb": "0", "churn": "0"},
-        "context switch", "ring.c", "__switch_to_asm"),
+        "__switch_to_asm"),
     "rings": Workload(
-        "rings of several kinds and sizes one after the other, a label each",
-        {"kinds": "pipe:futex:threads", "tasks": "4:8:12:16:32:64:128:256:512", "switches": "2000", "warm": "4",
-         "perturb": "0", "churn": "0"},
-        "context switch", "ring.c", "__switch_to_asm", labels=True),
-    "syscalls": Workload(
-        "system calls of everyday programs",
-        {"reps": "20", "thrash_kib": "2048"}, "system call", "syscalls.c"),
-    "writers": Workload(
-        "writers that each fill a new file of their own",
-        {"writers": "4", "record": "4096", "file_kib": "16384", "fs": "ext4",
-         "nontemporal": "none", "perturb": "0"},
-        "record", "writers.c", cpus=4, disk=True,
-        append=("brd.rd_nr=1", "brd.rd_size=1048576")),
+        "context switch", "ring.c",
+        {"kinds": "pipe:futex:threads", "tasks": "4:8:12:16:32:64:128:256:512",
+         "switches": "2000", "warm": "4", "perturb": "0", "churn": "0"},
+        "__switch_to_asm", labels=True),
+    "syscalls": Workload("system call", "calls.c", {"reps": "20", "thrash_kib": "2048"}),
+    "writers": Workload("record", "writers.c", _FILES, cpus=4, append=_RAM_DISK, disk=True),
 }
 
 # Kinds of data, as tags.h numbers them

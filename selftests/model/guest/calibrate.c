@@ -3,8 +3,6 @@
  * Calibration: the patterns of the module, in the kernel, and one of loads in
  * user space, begun just after a timer interrupt so that none comes between.
  */
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "guest.h"
@@ -15,19 +13,16 @@
 __attribute__((noinline)) void user_walk(const char *start, const char *end)
 {
 	cachemodel_begin(USER_LABEL);
-	for (; start != end; start += 64)
+	for (; start != end; start += LINE)
 		asm volatile("testb %%al, (%0)" : : "r" (start) : "memory", "cc");
 	cachemodel_end(USER_LABEL);
 }
 
 void calibrate(void)
 {
-	char *buffer = aligned_alloc(PAGE, USER_BYTES);
+	char *buffer = memory(USER_BYTES, 1);
 
 	pin(0);
-	if (!buffer)
-		fail("no memory");
-	memset(buffer, 1, USER_BYTES);
 	write_file("/proc/sys/kernel/printk", "7");	/* the module tells its labels */
 	tell("progress patterns");
 	load("calibrate");
@@ -36,6 +31,6 @@ void calibrate(void)
 	cachemodel_clear();
 	user_walk(buffer, buffer + USER_BYTES);
 	tell_buffer(buffer, USER_BYTES);
-	tell_tasks();
+	load("kinds");
 	done();
 }

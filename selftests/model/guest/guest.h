@@ -6,13 +6,17 @@
 #include "../tags.h"
 
 #define PAGE	4096
+#define LINE	64
 
 /* Print a line for the runner, "cachemodel: " and this, and wait till it is out */
 void tell(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Tell of an error and end the machine; fail_errno() with errno's text */
+/* Print an error and end the machine; fail_errno() with errno's text */
 void fail(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 void fail_errno(const char *what) __attribute__((noreturn));
+
+/* Return the result of a system call, fail with errno's text if it is negative */
+long must(long result, const char *what);
 
 /* End the machine: the workload is done */
 void done(void) __attribute__((noreturn));
@@ -22,6 +26,9 @@ long number(const char *name, long least, long most, long unset);
 
 /* A word of the kernel command line */
 const char *word(const char *name, const char *unset);
+
+/* Pages of memory, each byte as fill; fails if there are none */
+char *memory(unsigned long bytes, int fill);
 
 void pin(int cpu);
 
@@ -34,25 +41,13 @@ void settle(void);
 /* Word perturb=: so many processes with a pipe each come, and half of them go */
 void perturb_memory(void);
 
-/*
- * Word churn=: so many short-lived tasks sleep at a time, from churn_begin() to
- * churn_end(); at each churn() a random number of them end and others come
- */
-void churn_begin(void);
-void churn(void);
-void churn_end(void);
-
-/* Word thrash_kib=: the size of a buffer that thrash() writes, 0 for none */
-void thrash_setup(void);
-void thrash(void);
-
 void write_file(const char *path, const char *text);
 
-/* Load /NAME.ko */
-void load(const char *name);
+/* Make the directory where and mount a file system there */
+void mount_at(const char *source, const char *type, const char *where, const char *options);
 
-/* Tell the kinds of all task_structs and kernel stacks (module kinds) */
-void tell_tasks(void);
+/* Load /NAME.ko; module kinds tells the kinds of all task_structs and kernel stacks */
+void load(const char *name);
 
 /* Tell that the cached pages of a file are page cache */
 void tell_file(const char *path);
@@ -61,13 +56,13 @@ void tell_file(const char *path);
 void tell_buffer(const void *start, unsigned long size);
 
 /* The workloads: each ends with done() */
-void bystander(void) __attribute__((noreturn));
-void calibrate(void) __attribute__((noreturn));
-void ioctls(void) __attribute__((noreturn));
-void reads(void) __attribute__((noreturn));
-void ring(void) __attribute__((noreturn));
-void rings(void) __attribute__((noreturn));
-void syscalls(void) __attribute__((noreturn));
-void writers(void) __attribute__((noreturn));
+void bystander(void);
+void calibrate(void);
+void ioctls(void);
+void reads(void);
+void ring(void);
+void rings(void);
+void syscalls(void);
+void writers(void);
 
 #endif

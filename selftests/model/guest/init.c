@@ -38,23 +38,26 @@ static const struct {
 	{ "writers", writers },
 };
 
+static void print_line(const char *prefix, const char *format, va_list args)
+{
+	printf("cachemodel: %s", prefix);
+	vprintf(format, args);
+	printf("\n");
+	fflush(stdout);
+	tcdrain(STDOUT_FILENO);
+}
+
 void tell(const char *format, ...)
 {
 	va_list args;
 
 	va_start(args, format);
-	printf("cachemodel: ");
-	vprintf(format, args);
-	printf("\n");
+	print_line("", format, args);
 	va_end(args);
-	fflush(stdout);
-	tcdrain(STDOUT_FILENO);
 }
 
 static void __attribute__((noreturn)) power_off(void)
 {
-	fflush(stdout);
-	tcdrain(STDOUT_FILENO);
 	reboot(RB_AUTOBOOT);	/* QEMU runs with -no-reboot: it ends */
 	for (;;)
 		pause();
@@ -65,9 +68,7 @@ void fail(const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	printf("cachemodel: error: ");
-	vprintf(format, args);
-	printf("\n");
+	print_line("error: ", format, args);
 	va_end(args);
 	power_off();
 }
@@ -77,24 +78,25 @@ void fail_errno(const char *what)
 	fail("%s: %s", what, strerror(errno));
 }
 
-/* The runner needs the addresses of modules; the rest is in System.map */
-static void tell_modules(void)
+long must(long result, const char *what)
+{
+	if (result < 0)
+		fail_errno(what);
+	return result;
+}
+
+void done(void)
 {
 	FILE *file = fopen("/proc/kallsyms", "r");
 	char line[512];
 
 	if (!file)
 		fail_errno("/proc/kallsyms");
+	/* The runner needs the addresses of modules; the rest is in System.map */
 	while (fgets(line, sizeof(line), file)) {
 		if (strchr(line, '['))
 			printf("cachemodel: symbol %s", line);
 	}
-	fclose(file);
-}
-
-void done(void)
-{
-	tell_modules();
 	tell("done");
 	power_off();
 }
@@ -120,14 +122,22 @@ long number(const char *name, long least, long most, long unset)
 	return value;
 }
 
+char *memory(unsigned long bytes, int fill)
+{
+	char *start = aligned_alloc(PAGE, (bytes + PAGE - 1) / PAGE * PAGE);
+
+	if (!start)
+		fail("no memory for %lu bytes", bytes);
+	return memset(start, fill, bytes);
+}
+
 void pin(int cpu)
 {
 	cpu_set_t set;
 
 	CPU_ZERO(&set);
 	CPU_SET(cpu, &set);
-	if (sched_setaffinity(0, sizeof(set), &set))
-		fail_errno("sched_setaffinity");
+	must(sched_setaffinity(0, sizeof(set), &set), "sched_setaffinity");
 }
 
 static void child_ended(int number)
@@ -154,11 +164,8 @@ void perturb_memory(void)
 		pid_t child;
 		int ends[2];
 
-		if (pipe(ends))
-			fail_errno("pipe for perturb=");
-		child = fork();
-		if (child < 0)
-			fail_errno("fork for perturb=");
+		must(pipe(ends), "pipe for perturb=");
+		child = must(fork(), "fork for perturb=");
 		while (!child)
 			pause();
 		/* The child keeps the pipe */
@@ -173,11 +180,17 @@ void perturb_memory(void)
 
 void write_file(const char *path, const char *text)
 {
-	int fd = open(path, O_WRONLY);
+	int fd = must(open(path, O_WRONLY), path);
 
-	if (fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text))
+	if (write(fd, text, strlen(text)) != (ssize_t)strlen(text))
 		fail_errno(path);
 	close(fd);
+}
+
+void mount_at(const char *source, const char *type, const char *where, const char *options)
+{
+	mkdir(where, 0755);
+	must(mount(source, where, type, 0, options), where);
 }
 
 void load(const char *name)
@@ -186,54 +199,32 @@ void load(const char *name)
 	int fd;
 
 	snprintf(path, sizeof(path), "/%s.ko", name);
-	fd = open(path, O_RDONLY);
-	if (fd < 0 || syscall(SYS_finit_module, fd, "", 0))
-		fail_errno(path);
+	fd = must(open(path, O_RDONLY), path);
+	must(syscall(SYS_finit_module, fd, "", 0), path);
 	close(fd);
 }
 
-void tell_tasks(void)
-{
-	load("kinds");
-}
-
 /* On one CPU: a tag and the load behind it belong together */
-static void tell_pages(const char *start, unsigned long size, int file)
-{
-	for (unsigned long offset = 0; offset < size; offset += PAGE) {
-		if (file)
-			cachemodel_kind(CACHEMODEL_PAGE_CACHE, start + offset);
-		else
-			cachemodel_kind(CACHEMODEL_USER_BUFFER, start + offset);
-	}
-}
-
 void tell_file(const char *path)
 {
-	int fd = open(path, O_RDONLY);
+	int fd = must(open(path, O_RDONLY), path);
 	struct stat stat;
 	char *start;
 
-	if (fd < 0 || fstat(fd, &stat))
-		fail_errno(path);
+	must(fstat(fd, &stat), path);
 	start = mmap(NULL, stat.st_size, PROT_READ, MAP_SHARED, fd, 0);
 	if (start == MAP_FAILED)
 		fail_errno(path);
-	tell_pages(start, stat.st_size, 1);
+	for (long offset = 0; offset < stat.st_size; offset += PAGE)
+		cachemodel_kind(CACHEMODEL_PAGE_CACHE, start + offset);
 	munmap(start, stat.st_size);
 	close(fd);
 }
 
 void tell_buffer(const void *start, unsigned long size)
 {
-	tell_pages(start, size, 0);
-}
-
-static void mount_or_fail(const char *type, const char *where)
-{
-	mkdir(where, 0755);
-	if (mount(type, where, type, 0, NULL))
-		fail_errno(where);
+	for (unsigned long offset = 0; offset < size; offset += PAGE)
+		cachemodel_kind(CACHEMODEL_USER_BUFFER, (const char *)start + offset);
 }
 
 int main(void)
@@ -241,9 +232,9 @@ int main(void)
 	const char *name = word("workload", "");
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	mount_or_fail("proc", "/proc");
-	mount_or_fail("sysfs", "/sys");
-	mount_or_fail("devtmpfs", "/dev");
+	mount_at("proc", "proc", "/proc", NULL);
+	mount_at("sysfs", "sysfs", "/sys", NULL);
+	mount_at("devtmpfs", "devtmpfs", "/dev", NULL);
 	for (unsigned int i = 0; i < sizeof(workloads) / sizeof(*workloads); i++) {
 		if (!strcmp(name, workloads[i].name))
 			workloads[i].run();

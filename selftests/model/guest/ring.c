@@ -10,7 +10,7 @@
  * Workload ring is one of them. Words: kind=, tasks= (how many), rounds= (that
  * are counted), warm= (before them), perturb= (how many processes come and in
  * part go before, so that memory is laid out in another way), churn= (how many
- * short-lived tasks there are while those of the ring are made, see churn.c).
+ * short-lived tasks there are while those of the ring are made).
  *
  * Workload rings is one after the other, each under a label KIND_TASKS. Words:
  * kinds= and tasks= (lists with colons), switches= (that are counted of each),
@@ -23,6 +23,7 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,6 +31,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "guest.h"
@@ -38,6 +40,8 @@
 #define MAX_TASKS	4096
 #define MAX_RINGS	32
 #define THREAD_STACK	(64 << 10)
+#define MAX_CHURN	256
+#define MOST_AT_ONCE	7	/* so many or fewer go, and come, between two tasks */
 
 enum kind { PIPE, FUTEX, THREADS, KINDS };
 
@@ -133,7 +137,6 @@ static void make_task(long task)
 {
 	pthread_attr_t attributes;
 	pthread_t thread;
-	pid_t child;
 
 	if (kind == THREADS) {
 		pthread_attr_init(&attributes);
@@ -143,21 +146,98 @@ static void make_task(long task)
 			fail_errno("thread of the ring");
 		return;
 	}
-	child = fork();
-	if (child < 0)
-		fail_errno("fork of the ring");
-	if (!child)
+	if (!must(fork(), "fork of the ring"))
 		follow(task);
+}
+
+/*
+ * Short-lived tasks that come and go, in random order, while a ring is made:
+ * what its tasks get of memory, and of colours that take turns, is then as on a
+ * system where tasks end. Words: churn= (how many are there at a time, 0 for
+ * none), perturb= (chooses the random numbers, too).
+ */
+static struct {
+	pid_t task;		/* 0: none */
+	char stack[PAGE] __attribute__((aligned(16)));
+} churned[MAX_CHURN];
+static long churn_count;
+static unsigned long long state;
+
+/* A random number below a bound, the same ones for the same perturb= (xorshift64*) */
+static unsigned int chance(unsigned int below)
+{
+	state ^= state >> 12;
+	state ^= state << 25;
+	state ^= state >> 27;
+	return (state * 0x2545f4914f6cdd1dull >> 32) % below;
+}
+
+static int sleep_on(void *unused)
+{
+	(void)unused;
+	for (;;)
+		syscall(SYS_pause);
+	return 0;
+}
+
+static void begin_missing(void)
+{
+	for (long place = 0; place < churn_count; place++) {
+		if (churned[place].task)
+			continue;
+		/* One in four with memory of its own, as a process, the others as threads */
+		churned[place].task = must(clone(sleep_on, churned[place].stack + PAGE, SIGCHLD |
+			(chance(4) ? CLONE_VM | CLONE_FS | CLONE_FILES : 0), NULL),
+			"clone for churn=");
+	}
+}
+
+static void end_one(long place)
+{
+	pid_t task = churned[place].task;
+
+	if (!task)
+		return;
+	kill(task, SIGKILL);
+	if (waitpid(task, NULL, 0) != task)
+		fail_errno("waitpid for churn=");
+	churned[place].task = 0;
+}
+
+static void churn_begin(void)
+{
+	churn_count = number("churn", 0, MAX_CHURN, 0);
+	/* Other numbers in each process that makes a ring */
+	state = 0x9e3779b97f4a7c15ull * (number("perturb", 0, 400, 0) << 16 | getpid());
+	begin_missing();
+}
+
+static void churn(void)
+{
+	if (!churn_count)
+		return;
+	for (unsigned int going = chance(MOST_AT_ONCE + 1); going; going--)
+		end_one(chance(churn_count));
+	begin_missing();
+}
+
+static void churn_end(void)
+{
+	for (; churn_count; churn_count--) {
+		long place = chance(churn_count);
+
+		end_one(place);
+		churned[place].task = churned[churn_count - 1].task;
+		churned[churn_count - 1].task = 0;
+	}
 }
 
 /* Make a ring; this process is its task 0 */
 static void make_ring(void)
 {
 	if (kind == PIPE) {
-		for (long task = 0; task < tasks; task++) {
-			if (pipe(pipes[task]))
-				fail_errno("pipe of the ring");
-		}
+		for (long task = 0; task < tasks; task++)
+			must(pipe(pipes[task]), "pipe of the ring");
 	} else {
 		places = mmap(NULL, tasks * sizeof(*places), PROT_READ | PROT_WRITE,
 			      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -181,12 +261,13 @@ static enum kind kind_of(const char *name)
 	fail("kind of ring %s: pipe, futex or threads is wanted", name);
 }
 
-static void allow_files(void)
+static void prepare(void)
 {
 	struct rlimit files = { 2 * MAX_TASKS + 64, 2 * MAX_TASKS + 64 };
 
-	if (setrlimit(RLIMIT_NOFILE, &files))
-		fail_errno("setrlimit");
+	must(setrlimit(RLIMIT_NOFILE, &files), "setrlimit");
+	pin(0);
+	perturb_memory();
 }
 
 void ring(void)
@@ -196,9 +277,7 @@ void ring(void)
 
 	tasks = number("tasks", 2, MAX_TASKS, 64);
 	kind = kind_of(word("kind", "pipe"));
-	allow_files();
-	pin(0);
-	perturb_memory();
+	prepare();
 	tell("label %d ring", RING_LABEL);
 	make_ring();
 	tell("progress ring of %ld tasks, %ld rounds", tasks, rounds);
@@ -209,7 +288,7 @@ void ring(void)
 	lead(rounds);
 	cachemodel_end_all(RING_LABEL);
 	/* All other tasks are in their loops, asleep or about to be */
-	tell_tasks();
+	load("kinds");
 	done();
 }
 
@@ -257,19 +336,14 @@ static void one_ring(int label)
 {
 	char byte;
 	int ends[2];
-	pid_t child;
 
 	if (tasks < 2 || tasks > MAX_TASKS)
 		fail("tasks=%ld: whole numbers of 2..%d with colons are wanted", tasks, MAX_TASKS);
 	if (label > MAX_RINGS)
 		fail("%d rings at most", MAX_RINGS);
 	tell("label %d %s_%ld", label, kind_names[kind], tasks);
-	if (pipe(ends))
-		fail_errno("pipe for the end of a ring");
-	child = fork();
-	if (child < 0)
-		fail_errno("fork for a ring");
-	if (!child)
+	must(pipe(ends), "pipe for the end of a ring");
+	if (!must(fork(), "fork for a ring"))
 		count_ring(label, ends[1]);
 	if (read(ends[0], &byte, 1) != 1)
 		fail_errno("end of a ring");
@@ -279,26 +353,20 @@ static void one_ring(int label)
 
 void rings(void)
 {
-	char *names = strdup(word("kinds", "pipe:futex:threads")), *name, *rest_of_names;
+	char *names = strdup(word("kinds", "pipe:futex:threads")), *name;
 	int label = RING_LABEL;
 
-	allow_files();
-	pin(0);
-	perturb_memory();
+	prepare();
 	keep_children();
-	for (name = strtok_r(names, ":", &rest_of_names); name;
-	     name = strtok_r(NULL, ":", &rest_of_names)) {
-		char *sizes = strdup(word("tasks", "8:64")), *size, *rest_of_sizes;
+	while ((name = strsep(&names, ":"))) {
+		char *sizes = strdup(word("tasks", "8:64")), *size;
 
 		kind = kind_of(name);
-		for (size = strtok_r(sizes, ":", &rest_of_sizes); size;
-		     size = strtok_r(NULL, ":", &rest_of_sizes)) {
+		while ((size = strsep(&sizes, ":"))) {
 			tasks = atol(size);
 			one_ring(label++);
 		}
-		free(sizes);
 	}
-	free(names);
-	tell_tasks();
+	load("kinds");
 	done();
 }

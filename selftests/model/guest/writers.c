@@ -14,8 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mount.h>
-#include <sys/stat.h>
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
@@ -23,18 +21,17 @@
 
 #define WRITERS_LABEL	1
 #define BYSTANDER_LABEL	2
-#define LINE		64
 #define BLOCK		4096
 
 /* /disk is the file system that is to be on the RAM disk: number, block, ... */
 static void make_disk(void)
 {
-	int disk = open("/dev/ram0", O_WRONLY);
+	int disk = must(open("/dev/ram0", O_WRONLY), "/dev/ram0");
 	FILE *file = fopen("/disk", "r");
 	unsigned long block;
 	char data[BLOCK];
 
-	if (disk < 0 || !file)
+	if (!file)
 		fail_errno("the RAM disk");
 	while (fread(&block, sizeof(block), 1, file) == 1) {
 		if (fread(data, BLOCK, 1, file) != 1 ||
@@ -48,14 +45,12 @@ static void make_disk(void)
 
 static void mount_fs(const char *fs)
 {
-	mkdir("/mnt", 0755);
 	if (!strcmp(fs, "ext4"))
 		make_disk();
 	else if (strcmp(fs, "tmpfs"))
 		fail("fs=%s: ext4 or tmpfs is wanted", fs);
 	/* ext4 would go on making its inode tables while it is counted */
-	if (mount("/dev/ram0", "/mnt", fs, 0, strcmp(fs, "ext4") ? "" : "noinit_itable"))
-		fail_errno("mount of /mnt");
+	mount_at("/dev/ram0", fs, "/mnt", strcmp(fs, "ext4") ? "" : "noinit_itable");
 	/* No writeback while it is counted */
 	write_file("/proc/sys/vm/dirty_background_ratio", "90");
 	write_file("/proc/sys/vm/dirty_ratio", "95");
@@ -85,9 +80,7 @@ static void writer(long which, const char *buffer, long record, long bytes,
 
 	name_of(path, sizeof(path), which);
 	pin(which % sysconf(_SC_NPROCESSORS_ONLN));
-	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-	if (fd < 0)
-		fail_errno(path);
+	fd = must(open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600), path);
 	if (write(ready, "r", 1) != 1)
 		fail_errno("start of a writer");
 	while (laps--) {
@@ -117,41 +110,35 @@ static void check_size(long count, long record, long bytes)
 	struct sysinfo info;
 	long most;
 
-	if (sysinfo(&info))
-		fail_errno("sysinfo");
+	must(sysinfo(&info), "sysinfo");
 	most = info.totalram / 2 >> 20;
 	if (count * ((bytes + record) >> 20) > most)
 		fail("%ld writers of %ld MiB are more than half the memory, %ld MiB",
 		     count, bytes >> 20, most);
 }
 
-static void tell_start(int start, long count)
-{
-	if (write(start, "gggggggggggggggggggggggggggggggggggggggggggggggggggggggggggggggg",
-		  count) != count)
-		fail_errno("start of the writers");
-}
-
 /* One more lap of all writers */
 static void lap(int start, int ready, long count)
 {
 	cachemodel_begin_all(WRITERS_LABEL);
-	tell_start(start, count);
+	if (write(start, "gggggggggggggggggggggggggggggggggggggggggggggggggggggggggggggggg",
+		  count) != count)
+		fail_errno("start of the writers");
 	wait_for(ready, count);
 	cachemodel_end_all(WRITERS_LABEL);
 }
 
-static void bystand(const char *memory, long bytes)
+static void bystand(const char *start, long bytes)
 {
 	cachemodel_begin(BYSTANDER_LABEL);
 	cachemodel_unit(BYSTANDER_LABEL);
 	for (long at = 0; at < bytes; at += LINE)
-		(void)*(const volatile char *)(memory + at);
+		(void)*(const volatile char *)(start + at);
 	cachemodel_end(BYSTANDER_LABEL);
 }
 
 /* Writes in so many laps; bystander: what is read before and after each, or none */
-static void __attribute__((noreturn)) write_files(long laps, const char *bystander, long bystander_bytes)
+static void write_files(long laps, const char *bystander, long bystander_bytes)
 {
 	long count = number("writers", bystander ? 0 : 1, 64, 4);
 	long record = number("record", 1, 64 << 20, 4096);
@@ -169,20 +156,12 @@ static void __attribute__((noreturn)) write_files(long laps, const char *bystand
 	mount_fs(fs);
 	if (strcmp(nontemporal, "none"))
 		write_file("/proc/sys/vm/nontemporal_write_bytes", nontemporal);
-	if (pipe(start) || pipe(ready))
-		fail_errno("pipe");
+	must(pipe(start), "pipe");
+	must(pipe(ready), "pipe");
 	for (long i = 0; i < count; i++) {
-		pid_t child;
-
-		buffer = aligned_alloc(PAGE, (record + PAGE - 1) / PAGE * PAGE);
-		if (!buffer)
-			fail("no memory for a record");
-		memset(buffer, 'a' + i % 26, record);
+		buffer = memory(record, 'a' + i % 26);
 		tell_buffer(buffer, record);
-		child = fork();
-		if (child < 0)
-			fail_errno("fork of a writer");
-		if (!child)
+		if (!must(fork(), "fork of a writer"))
 			writer(i, buffer, record, records * record, laps, start[0], ready[1]);
 	}
 	keep_children();
@@ -201,7 +180,7 @@ static void __attribute__((noreturn)) write_files(long laps, const char *bystand
 		name_of(path, sizeof(path), i);
 		tell_file(path);
 	}
-	tell_tasks();
+	load("kinds");
 	done();
 }
 
@@ -215,12 +194,9 @@ void bystander(void)
 {
 	long bytes = number("bystander_kib", 1, 1 << 18, 4096) << 10;
 	long laps = number("laps", 1, 1000, 8);
-	char *memory = aligned_alloc(PAGE, bytes);
+	char *own = memory(bytes, 1);
 
-	if (!memory)
-		fail("no memory for the bystander");
-	memset(memory, 1, bytes);
 	tell("label %d bystander", BYSTANDER_LABEL);
 	pin(sysconf(_SC_NPROCESSORS_ONLN) - 1);
-	write_files(laps, memory, bytes);
+	write_files(laps, own, bytes);
 }

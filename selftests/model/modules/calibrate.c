@@ -17,21 +17,31 @@
 
 #define ORDER	10	/* 4 MiB, and aligned to that */
 
+/* Name, stride and count of the patterns of reads: cold ones, and those in a steady state */
+#define COLD_READS(X)							\
+	X(stride_8, 8, SZ_64K / 8) X(stride_64, 64, SZ_64K / 64)	\
+	X(stride_128, 128, SZ_64K / 128) X(stride_256, 256, SZ_64K / 256)
+#define STEADY_READS(X)							\
+	X(capacity_l1, 64, SZ_32K / 64)					\
+	X(over_l1, 64, (SZ_32K + SZ_4K) / 64)				\
+	X(capacity_l2, 64, SZ_256K / 64)				\
+	X(over_l2, 64, (SZ_256K + SZ_32K) / 64)				\
+	X(capacity_llc, 64, SZ_1M / 64)					\
+	X(over_llc, 64, (SZ_1M + SZ_64K) / 64)				\
+	X(ways_l1, SZ_4K, 8) X(conflict_l1, SZ_4K, 9)			\
+	X(ways_l2, SZ_32K, 8) X(conflict_l2, SZ_32K, 9)			\
+	X(ways_llc, SZ_64K, 16) X(conflict_llc, SZ_64K, 17)
 #define PATTERNS(X)							\
-	X(stride_8) X(stride_64) X(stride_128) X(stride_256)		\
-	X(capacity_l1) X(over_l1) X(capacity_l2) X(over_l2)		\
-	X(capacity_llc) X(over_llc)					\
-	X(ways_l1) X(conflict_l1) X(ways_l2) X(conflict_l2)		\
-	X(ways_llc) X(conflict_llc)					\
+	COLD_READS(X) STEADY_READS(X)					\
 	X(write_cold) X(write_again) X(write_back) X(write_clean)	\
 	X(nt_cold) X(nt_read_back) X(nt_hit) X(nt_hit_read) X(nt_dirty)	\
 	X(split)							\
 	X(cpu0_writes) X(cpu1_reads) X(cpu0_writes_again) X(cpu1_reads_again)
 
-#define NUMBER(name)	name,
+#define NUMBER(name, ...)	name,
 enum { PATTERNS(NUMBER) NPATTERNS };
 
-#define NAME(name)	#name,
+#define NAME(name, ...)	#name,
 static const char * const names[] = { PATTERNS(NAME) };
 
 /* Load one byte at each of count places, stride bytes apart, passes times */
@@ -68,36 +78,23 @@ static __always_inline void write_nt(void *buffer, long count)
 	cachemodel_end(label);						\
 } while (0)
 
-/* Two passes to come to a steady state, then four that count */
-#define STEADY(label, buffer, stride, count) do {			\
-	cachemodel_clear();						\
-	read(buffer, stride, count, 2);					\
-	REGION(label, read(buffer, stride, count, 4));			\
-} while (0)
-
 #define COLD(label, ...) do {						\
 	cachemodel_clear();						\
 	REGION(label, __VA_ARGS__);					\
 } while (0)
 
+#define COLD_READ(label, stride, count)					\
+	COLD(label, read(buffer, stride, count, 1));
+/* Two passes to come to a steady state, then four that count */
+#define STEADY_READ(label, stride, count)				\
+	cachemodel_clear();						\
+	read(buffer, stride, count, 2);					\
+	REGION(label, read(buffer, stride, count, 4));
+
 static noinline void reads(void *buffer)
 {
-	COLD(stride_8, read(buffer, 8, SZ_64K / 8, 1));
-	COLD(stride_64, read(buffer, 64, SZ_64K / 64, 1));
-	COLD(stride_128, read(buffer, 128, SZ_64K / 128, 1));
-	COLD(stride_256, read(buffer, 256, SZ_64K / 256, 1));
-	STEADY(capacity_l1, buffer, 64, SZ_32K / 64);
-	STEADY(over_l1, buffer, 64, (SZ_32K + SZ_4K) / 64);
-	STEADY(capacity_l2, buffer, 64, SZ_256K / 64);
-	STEADY(over_l2, buffer, 64, (SZ_256K + SZ_32K) / 64);
-	STEADY(capacity_llc, buffer, 64, SZ_1M / 64);
-	STEADY(over_llc, buffer, 64, (SZ_1M + SZ_64K) / 64);
-	STEADY(ways_l1, buffer, SZ_4K, 8);
-	STEADY(conflict_l1, buffer, SZ_4K, 9);
-	STEADY(ways_l2, buffer, SZ_32K, 8);
-	STEADY(conflict_l2, buffer, SZ_32K, 9);
-	STEADY(ways_llc, buffer, SZ_64K, 16);
-	STEADY(conflict_llc, buffer, SZ_64K, 17);
+	COLD_READS(COLD_READ)
+	STEADY_READS(STEADY_READ)
 }
 
 static noinline void writes(void *buffer)
@@ -133,15 +130,13 @@ static noinline void splits(void *buffer)
 	cachemodel_end(split);
 }
 
-static void other_cpu_reads(void *buffer)
-{
-	REGION(cpu1_reads, read(buffer, 64, SZ_16K / 64, 1));
+#define OTHER_CPU(label)						\
+static void other_##label(void *buffer)					\
+{									\
+	REGION(label, read(buffer, 64, SZ_16K / 64, 1));		\
 }
-
-static void other_cpu_reads_again(void *buffer)
-{
-	REGION(cpu1_reads_again, read(buffer, 64, SZ_16K / 64, 1));
-}
+OTHER_CPU(cpu1_reads)
+OTHER_CPU(cpu1_reads_again)
 
 /*
  * Between the regions the CPUs do other things, but much less than would push
@@ -159,13 +154,13 @@ static int two_cpus(void *buffer)
 	local_irq_save(flags);
 	COLD(cpu0_writes, write(buffer, 64, SZ_16K / 64));
 	local_irq_restore(flags);
-	ret = smp_call_function_single(1, other_cpu_reads, buffer, 1);
+	ret = smp_call_function_single(1, other_cpu1_reads, buffer, 1);
 	if (ret)
 		return ret;
 	local_irq_save(flags);
 	REGION(cpu0_writes_again, write(buffer, 64, SZ_16K / 64));
 	local_irq_restore(flags);
-	return smp_call_function_single(1, other_cpu_reads_again, buffer, 1);
+	return smp_call_function_single(1, other_cpu1_reads_again, buffer, 1);
 }
 
 static int __init calibrate_init(void)
@@ -191,11 +186,6 @@ static int __init calibrate_init(void)
 	return ret;
 }
 
-static void __exit calibrate_exit(void)
-{
-}
-
 module_init(calibrate_init);
-module_exit(calibrate_exit);
 MODULE_DESCRIPTION("Access patterns that calibrate the cache model");
 MODULE_LICENSE("GPL");

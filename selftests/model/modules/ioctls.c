@@ -28,29 +28,19 @@ static noinline int copy_sized(unsigned int cmd, void __user *argument)
 	return 0;
 }
 
-/* A structure: the size is a constant */
-static noinline int copy_constant(void __user *argument)
-{
-	u64 data;
-
-	if (copy_from_user(&data, argument, sizeof(data)))
-		return -EFAULT;
-	if (copy_to_user(argument, &data, sizeof(data)))
-		return -EFAULT;
-	return 0;
+#define COPY(name, from, to)						\
+static noinline int name(void __user *argument)				\
+{									\
+	u64 data;							\
+									\
+	if (from(&data, argument, sizeof(data)))			\
+		return -EFAULT;						\
+	return to(argument, &data, sizeof(data)) ? -EFAULT : 0;		\
 }
 
-/* What copy_constant() is without X86_USERCOPY_CONST: a call each */
-static noinline int copy_called(void __user *argument)
-{
-	u64 data;
-
-	if (_copy_from_user(&data, argument, sizeof(data)))
-		return -EFAULT;
-	if (_copy_to_user(argument, &data, sizeof(data)))
-		return -EFAULT;
-	return 0;
-}
+/* A structure: the size is a constant. Without X86_USERCOPY_CONST: a call each */
+COPY(copy_constant, copy_from_user, copy_to_user)
+COPY(copy_called, _copy_from_user, _copy_to_user)
 
 static long ioctls_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {

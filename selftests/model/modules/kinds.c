@@ -43,11 +43,6 @@ static int __init kinds_init(void)
 	return 0;
 }
 
-static void __exit kinds_exit(void)
-{
-}
-
 module_init(kinds_init);
-module_exit(kinds_exit);
 MODULE_DESCRIPTION("Tell the cache model where task_structs and kernel stacks are");
 MODULE_LICENSE("GPL");

@@ -1,203 +1,145 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * One cache, with sets (an array per set, the most recently used entry first)
- * or fully associative (a list, and for each line of memory its place in it).
- */
+/* One cache, and memory for the model's tables. */
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
-#include "cache.h"
-#include "memory.h"
+#include "model.h"
 
-static bool power_of_two(uint64_t value)
+#define HUGE_PAGE	(2ul << 20)
+
+/*
+ * The guest's accesses are all over the tables: without huge pages the model
+ * spends its time on misses of the host's TLB.
+ */
+void *memory_new(size_t n, size_t size)
 {
-	return value && !(value & (value - 1));
-}
+	size_t bytes = (n * size + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
+	char *memory;
 
-struct cache *cache_new(const struct geometry *geometry, const char **error)
-{
-	uint64_t lines = geometry->size >> LINE_SHIFT;
-	struct cache *cache;
-
-	*error = NULL;
-	if (!geometry->size || geometry->size % LINE_SIZE)
-		*error = "the size is no multiple of the 64-byte line";
-	else if (lines > RAM_LINES)
-		*error = "larger than the 2 GiB of memory that are modelled";
-	else if (geometry->ways > lines)
-		*error = "more ways than lines";
-	else if (geometry->ways && (lines % geometry->ways ||
-				    !power_of_two(lines / geometry->ways)))
-		*error = "size / (ways * 64), the number of sets, is not a power of two";
-	if (*error)
-		return NULL;
-
-	cache = calloc(1, sizeof(*cache));
-	if (!cache)
-		goto no_memory;
-	cache->fifo = geometry->fifo;
-	cache->ways = geometry->ways;
-	cache->capacity = lines;
-	if (geometry->ways) {
-		cache->set_mask = lines / geometry->ways - 1;
-		cache->sets = table_new(lines, sizeof(*cache->sets));
-		if (!cache->sets)
-			goto no_memory;
+	if (n * size < HUGE_PAGE) {
+		memory = calloc(n, size);
 	} else {
-		cache->nodes = table_new(lines + 1, sizeof(*cache->nodes));
-		cache->place = calloc(RAM_LINES, sizeof(*cache->place));
-		if (!cache->nodes || !cache->place)
-			goto no_memory;
+		memory = mmap(NULL, bytes + HUGE_PAGE, PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		if (memory == MAP_FAILED)
+			memory = NULL;
+		memory += -(size_t)memory % HUGE_PAGE;
+		madvise(memory, bytes, MADV_HUGEPAGE);
 	}
+	if (!memory) {
+		fprintf(stderr, "cachemodel: no memory for the model\n");
+		_exit(1);
+	}
+	return memory;
+}
+
+const char *cache_init(struct cache *cache, const struct geometry *geometry, bool fifo)
+{
+	uint64_t lines = geometry->size >> LINE_SHIFT, ways = geometry->ways ?: lines, sets;
+
+	if (!geometry->size || geometry->size % LINE_SIZE)
+		return "the size is no multiple of the 64-byte line";
+	if (lines > RAM_LINES)
+		return "larger than the 2 GiB of memory that are modelled";
+	if (ways > lines)
+		return "more ways than lines";
+	sets = lines / ways;
+	if (lines % ways || sets & (sets - 1))
+		return "size / (ways * 64), the number of sets, is not a power of two";
+
+	cache->fifo = fifo;
+	cache->ways = ways;
+	cache->set_mask = sets - 1;
+	cache->nodes = memory_new(sets + lines, sizeof(*cache->nodes));
+	cache->place = memory_new(RAM_LINES, sizeof(*cache->place));
+	for (uint32_t at = 0; at < sets + lines; at++)
+		cache->nodes[at].entry = NO_ENTRY;
 	cache_clear(cache);
-	return cache;
-
-no_memory:
-	*error = "no memory for it";
 	return NULL;
 }
 
-static entry_t *find_way(struct cache *cache, uint32_t line)
+/* Put a node behind another one, or its set's head */
+static void move(struct node *nodes, uint32_t at, uint32_t behind)
 {
-	entry_t *set = cache->sets + (uint64_t)(line & cache->set_mask) * cache->ways;
+	struct node *node = nodes + at;
 
-	for (unsigned int way = 0; way < cache->ways; way++) {
-		if (entry_line(set[way]) == line)
-			return set + way;
-	}
-	return NULL;
-}
-
-static void list_take(struct cache *cache, uint32_t place)
-{
-	struct node *node = cache->nodes + place;
-
-	cache->nodes[node->prev].next = node->next;
-	cache->nodes[node->next].prev = node->prev;
-}
-
-static void list_put_first(struct cache *cache, uint32_t place)
-{
-	struct node *head = cache->nodes, *node = head + place;
-
-	node->prev = 0;
-	node->next = head->next;
-	head[head->next].prev = place;
-	head->next = place;
-}
-
-static entry_t *find(struct cache *cache, uint32_t line)
-{
-	if (cache->ways)
-		return find_way(cache, line);
-	return cache->place[line] ? &cache->nodes[cache->place[line]].entry : NULL;
+	if (at == behind)
+		return;
+	nodes[node->prev].next = node->next;
+	nodes[node->next].prev = node->prev;
+	node->prev = behind;
+	node->next = nodes[behind].next;
+	nodes[node->next].prev = at;
+	nodes[behind].next = at;
 }
 
 bool cache_lookup(struct cache *cache, uint32_t line, bool dirty)
 {
-	entry_t *found = find(cache, line), entry, *set;
+	uint32_t set = line & cache->set_mask, at = cache->nodes[set].next;
 
-	if (!found)
-		return false;
-	*found |= dirty;
-	if (cache->fifo)
-		return true;
-	if (!cache->ways) {
-		list_take(cache, cache->place[line]);
-		list_put_first(cache, cache->place[line]);
-		return true;
+	/* Nine accesses in ten are to the line used last in its set */
+	if (entry_line(cache->nodes[at].entry) != line) {
+		at = cache->place[line];
+		if (!at)
+			return false;
+		if (!cache->fifo)
+			move(cache->nodes, at, set);
 	}
-	set = cache->sets + (uint64_t)(line & cache->set_mask) * cache->ways;
-	entry = *found;
-	for (; found > set; found--)
-		found[0] = found[-1];
-	*set = entry;
+	cache->nodes[at].entry |= dirty;
 	return true;
-}
-
-static entry_t fill_full(struct cache *cache, entry_t entry)
-{
-	entry_t victim = NO_ENTRY;
-	uint32_t place;
-
-	if (cache->used < cache->capacity) {
-		place = ++cache->used;
-	} else {
-		place = cache->nodes[0].prev;
-		victim = cache->nodes[place].entry;
-		list_take(cache, place);
-		if (victim != NO_ENTRY)
-			cache->place[entry_line(victim)] = 0;
-	}
-	cache->nodes[place].entry = entry;
-	cache->place[entry_line(entry)] = place;
-	list_put_first(cache, place);
-	return victim;
 }
 
 entry_t cache_fill(struct cache *cache, uint32_t line, bool dirty)
 {
-	entry_t entry = line << 1 | dirty, *set, victim;
-	unsigned int way;
+	uint32_t set = line & cache->set_mask, at = cache->nodes[set].prev;
+	entry_t victim = cache->nodes[at].entry;
 
-	if (!cache->ways)
-		return fill_full(cache, entry);
-	set = cache->sets + (uint64_t)(line & cache->set_mask) * cache->ways;
-	/* A hole, left by a removal, is filled before a line has to go */
-	for (way = 0; way < cache->ways - 1 && set[way] != NO_ENTRY; way++)
-		;
-	victim = set[way];
-	memmove(set + 1, set, way * sizeof(*set));
-	*set = entry;
+	if (victim != NO_ENTRY)
+		cache->place[entry_line(victim)] = 0;
+	cache->nodes[at].entry = line << 1 | dirty;
+	cache->place[line] = at;
+	move(cache->nodes, at, set);
 	return victim;
 }
 
 entry_t cache_remove(struct cache *cache, uint32_t line)
 {
-	entry_t *found = find(cache, line), entry;
-	struct node *head = cache->nodes;
-	uint32_t place;
+	uint32_t at = cache->place[line];
+	entry_t was = cache->nodes[at].entry;
 
-	if (!found)
+	if (!at)
 		return NO_ENTRY;
-	entry = *found;
-	*found = NO_ENTRY;
-	if (!cache->ways) {
-		/* An empty node is the next to be used: last in the list */
-		place = cache->place[line];
-		cache->place[line] = 0;
-		list_take(cache, place);
-		head[place].next = 0;
-		head[place].prev = head->prev;
-		head[head->prev].next = place;
-		head->prev = place;
-	}
-	return entry;
+	cache->nodes[at].entry = NO_ENTRY;
+	cache->place[line] = 0;
+	move(cache->nodes, at, cache->nodes[line & cache->set_mask].prev);
+	return was;
 }
 
 entry_t cache_set_dirty(struct cache *cache, uint32_t line, bool dirty)
 {
-	entry_t *found = find(cache, line), was;
+	uint32_t at = cache->place[line];
+	entry_t was = cache->nodes[at].entry;
 
-	if (!found)
+	if (!at)
 		return NO_ENTRY;
-	was = *found;
-	*found = line << 1 | dirty;
+	cache->nodes[at].entry = line << 1 | dirty;
 	return was;
 }
 
 void cache_clear(struct cache *cache)
 {
-	if (cache->ways) {
-		memset(cache->sets, 0xff, (uint64_t)cache->capacity * sizeof(*cache->sets));
-		return;
+	struct node *nodes = cache->nodes;
+	uint32_t at = cache->set_mask + 1;
+
+	for (uint32_t set = 0; set <= cache->set_mask; set++) {
+		nodes[set] = (struct node) { NO_ENTRY, set, set };
+		for (uint32_t way = 0; way < cache->ways; way++, at++) {
+			if (nodes[at].entry != NO_ENTRY)
+				cache->place[entry_line(nodes[at].entry)] = 0;
+			nodes[at] = (struct node) { NO_ENTRY, at, at };
+			move(nodes, at, set);
+		}
 	}
-	for (uint32_t place = 1; place <= cache->used; place++) {
-		if (cache->nodes[place].entry != NO_ENTRY)
-			cache->place[entry_line(cache->nodes[place].entry)] = 0;
-	}
-	cache->used = 0;
-	cache->nodes[0].entry = NO_ENTRY;
-	cache->nodes[0].next = 0;
-	cache->nodes[0].prev = 0;
 }

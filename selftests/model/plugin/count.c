@@ -1,92 +1,54 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Counting, and the table of instructions. */
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "count.h"
-#include "memory.h"
+#include "model.h"
 
 #define BUCKETS	(1u << 16)
 #define SITES	(1u << 15)	/* got at a time */
 
 static struct site *buckets[BUCKETS];
 
-static void no_memory(void)
+struct label *counter_label(struct counter *counter, unsigned int number)
 {
-	fprintf(stderr, "cachemodel: no memory for the counts\n");
-	_exit(1);
-}
+	struct label *label = counter->labels[number];
 
-static void *get_memory(size_t n, size_t size)
-{
-	void *memory = calloc(n, size);
-
-	if (!memory)
-		no_memory();
-	return memory;
-}
-
-static void *get_table(size_t n, size_t size)
-{
-	void *table = table_new(n, size);
-
-	if (!table)
-		no_memory();
-	return table;
-}
-
-static struct site *new_site(void)
-{
-	static struct site *next, *last;
-
-	if (next == last) {
-		next = get_table(SITES, sizeof(*next));
-		last = next + SITES;
+	if (!label) {
+		label = memory_new(1, sizeof(*label));
+		label->pages = memory_new(RAM_PAGES, sizeof(*label->pages));
+		counter->labels[number] = label;
 	}
-	return next++;
-}
-
-void counter_init(struct counter *counter)
-{
-	counter->kinds = get_table(RAM_PAGES, sizeof(*counter->kinds));
-}
-
-struct label *counter_new_label(struct counter *counter, unsigned int number)
-{
-	struct label *label = get_memory(1, sizeof(*label));
-
-	label->pages = get_table(RAM_PAGES, sizeof(*label->pages));
-	label->further = get_table(RAM_PAGES, sizeof(*label->further));
-	label->touched = get_table(RAM_LINES / 64, sizeof(*label->touched));
-	counter->labels[number] = label;
 	return label;
 }
 
 struct site *counter_site(struct counter *counter, uint64_t vaddr, bool nt)
 {
-	struct site **bucket = &buckets[(vaddr ^ vaddr >> 16) % BUCKETS], *site;
-	int i;
+	struct site **link = &buckets[(vaddr ^ vaddr >> 16) % BUCKETS], *site;
+	static struct site *next, *last;
 
-	for (site = *bucket; site; site = site->next) {
-		if (site->vaddr == vaddr && site->nt == nt)
-			return site;
+	/* Sorted by address: the output does not depend on the order of translation */
+	for (; *link && (*link)->vaddr <= vaddr; link = &(*link)->next) {
+		if ((*link)->vaddr == vaddr && (*link)->nt == nt)
+			return *link;
 	}
-	site = new_site();
+	if (next == last) {
+		next = memory_new(SITES, sizeof(*next));
+		last = next + SITES;
+	}
+	site = next++;
 	site->vaddr = vaddr;
 	site->nt = nt;
-	for (i = 0; i < counter->n_ranges; i++) {
+	for (int i = 0; i < counter->n_ranges; i++) {
 		const struct range *range = &counter->ranges[i];
 
 		if (vaddr >= range->start && vaddr < range->end)
 			site->ranges |= 1ull << range->label;
 	}
-	site->next = *bucket;
-	*bucket = site;
+	site->next = *link;
+	*link = site;
 	return site;
 }
 
-void counter_change(struct site *site, uint64_t mask)
+/* Make now the tally of these labels */
+static void change(struct site *site, uint64_t mask)
 {
 	struct tally **link = &site->now.next, *tally, other;
 
@@ -96,7 +58,7 @@ void counter_change(struct site *site, uint64_t mask)
 	if (tally) {
 		*link = tally->next;
 	} else {
-		tally = get_memory(1, sizeof(*tally));
+		tally = memory_new(1, sizeof(*tally));
 		tally->mask = mask;
 	}
 	/* Change places: what was now comes first of the others */
@@ -106,227 +68,116 @@ void counter_change(struct site *site, uint64_t mask)
 	site->now.next = tally;
 }
 
-static void add(struct counts *to, const struct counts *from)
+void counter_access(struct counter *counter, uint64_t mask, struct site *site, uint32_t line,
+		    enum access access, unsigned int missed, unsigned int writebacks)
 {
-	for (int missed = 0; missed <= LEVELS; missed++)
-		for (int access = 0; access < ACCESSES; access++)
-			to->n[missed][access] += from->n[missed][access];
-	to->writebacks += from->writebacks;
-}
+	if (site->now.mask != mask)
+		change(site, mask);
+	site->now.n[__builtin_popcount(missed & ((1u << LEVELS) - 1)) * ACCESSES + access]++;
+	site->now.n[COUNTS - 1] += writebacks;
+	for (; mask; mask &= mask - 1) {
+		struct label *label = counter_label(counter, __builtin_ctzll(mask));
+		struct page *page = &label->pages[line / 64];
 
-/* What one instruction counted for a label; whether that is anything */
-static bool site_counts(const struct site *site, unsigned int number,
-			struct counts *counts)
-{
-	const struct tally *tally;
-	bool any = false;
-
-	memset(counts, 0, sizeof(*counts));
-	for (tally = &site->now; tally; tally = tally->next) {
-		if (!(tally->mask >> number & 1))
-			continue;
-		add(counts, &tally->counts);
-		any = true;
+		page->touched |= 1ull << line % 64;
+		for (unsigned int bits = missed; bits; bits &= bits - 1)
+			page->missed[__builtin_ctz(bits)]++;
 	}
-	return any;
-}
-
-/* How many accesses missed in a level and those before it */
-static uint64_t misses(const struct counts *counts, enum access access,
-		       unsigned int level)
-{
-	uint64_t sum = 0;
-
-	for (unsigned int missed = level + 1; missed <= LEVELS; missed++)
-		sum += counts->n[missed][access];
-	return sum;
-}
-
-static uint64_t accesses(const struct counts *counts, enum access access)
-{
-	return counts->n[0][access] + misses(counts, access, 0);
-}
-
-static void write_counts(const struct counts *counts, FILE *file)
-{
-	fprintf(file, "[%lu,%lu,%lu", accesses(counts, LOAD),
-		accesses(counts, STORE), accesses(counts, STORE_NT));
-	for (int access = LOAD; access <= STORE; access++)
-		for (int level = L1D; level < LEVELS; level++)
-			fprintf(file, ",%lu", misses(counts, access, level));
-	fprintf(file, ",%lu]", counts->writebacks);
-}
-
-static int by_address(const void *left, const void *right)
-{
-	const struct site *a = *(struct site **)left, *b = *(struct site **)right;
-
-	if (a->vaddr != b->vaddr)
-		return a->vaddr < b->vaddr ? -1 : 1;
-	return a->nt - b->nt;
-}
-
-static struct site **sorted_sites(size_t *n)
-{
-	struct site **sites, *site;
-
-	*n = 0;
-	for (unsigned int i = 0; i < BUCKETS; i++)
-		for (site = buckets[i]; site; site = site->next)
-			++*n;
-	sites = get_memory(*n + 1, sizeof(*sites));
-	*n = 0;
-	for (unsigned int i = 0; i < BUCKETS; i++)
-		for (site = buckets[i]; site; site = site->next)
-			sites[(*n)++] = site;
-	qsort(sites, *n, sizeof(*sites), by_address);
-	return sites;
 }
 
 static void write_numbers(const uint64_t *numbers, int n, FILE *file)
 {
 	for (int i = 0; i < n; i++)
-		fprintf(file, "%s%lu", i ? "," : "[", numbers[i]);
+		fprintf(file, ",%lu", numbers[i]);
 	fprintf(file, "]");
 }
 
-static void write_kinds(const struct counter *counter, int n_further,
-			const struct label *label, FILE *file)
+/* "KIND": [lines touched, misses in each level, misses in each further cache] */
+static void write_kinds(const struct counter *counter, int caches, const struct label *label,
+			FILE *file)
 {
-	uint64_t lines[KINDS] = {}, sums[KINDS][LEVELS] = {};
-	uint64_t further[KINDS][MAX_FURTHER] = {};
+	uint64_t lines[KINDS] = {}, missed[KINDS][LEVELS + MAX_FURTHER] = {};
 	const char *comma = "";
 
 	for (uint64_t page = 0; page < RAM_PAGES; page++) {
 		uint8_t kind = counter->kinds[page];
 
-		if (!label->touched[page])
+		if (!label->pages[page].touched)
 			continue;
-		lines[kind] += __builtin_popcountll(label->touched[page]);
-		for (int i = 0; i < n_further; i++)
-			further[kind][i] += label->further[page].n[i];
-		for (int level = 0; level < LEVELS; level++)
-			sums[kind][level] += label->pages[page].n[level];
+		lines[kind] += __builtin_popcountll(label->pages[page].touched);
+		for (int i = 0; i < caches; i++)
+			missed[kind][i] += label->pages[page].missed[i];
 	}
-	fprintf(file, " \"kinds\": {");
 	for (int kind = 0; kind < KINDS; kind++) {
 		if (!lines[kind])
 			continue;
-		fprintf(file, "%s\"%d\": [%lu,%lu,%lu,%lu]", comma, kind,
-			lines[kind], sums[kind][L1D], sums[kind][L2],
-			sums[kind][LLC]);
+		fprintf(file, "%s\"%d\": [%lu", comma, kind, lines[kind]);
+		write_numbers(missed[kind], caches, file);
 		comma = ",";
 	}
-	fprintf(file, "}");
-	if (!n_further)
-		return;
-	fprintf(file, ",\n \"further\": {");
-	comma = "";
-	for (int kind = 0; kind < KINDS; kind++) {
-		if (!lines[kind])
-			continue;
-		fprintf(file, "%s\"%d\": ", comma, kind);
-		write_numbers(further[kind], n_further, file);
-		comma = ",";
+}
+
+static void write_geometry(const struct machine *machine, FILE *file)
+{
+	for (enum level level = L1D; level < LEVELS; level++) {
+		const struct geometry *geometry = &machine->geometry[level];
+
+		fprintf(file, "\"%s\": {\"size\": %lu, \"ways\": ", level_names[level],
+			geometry->size);
+		fprintf(file, geometry->ways ? "%u}, " : "\"full\"}, ", geometry->ways);
 	}
-	fprintf(file, "}");
-}
-
-static void write_label(struct counter *counter, unsigned int number,
-			int n_further, struct site **sites, size_t n, FILE *file)
-{
-	const struct label *label = counter->labels[number];
-	const char *comma = "";
-	struct counts counts, all = {};
-
-	for (size_t i = 0; i < n; i++) {
-		if (site_counts(sites[i], number, &counts))
-			add(&all, &counts);
-	}
-	fprintf(file, "\"%u\": {\"begun\": %lu, \"ended\": %lu, \"unbalanced\": %lu, \"units\": %lu,\n",
-		number, label->begun, label->ended, label->unbalanced,
-		label->units);
-	fprintf(file, " \"executed\": {");
-	for (int i = 0; i < counter->n_executed; i++)
-		fprintf(file, "%s\"%s\": %lu", i ? "," : "",
-			counter->executed[i].name, label->executed[i]);
-	fprintf(file, "},\n \"counts\": ");
-	write_counts(&all, file);
-	fprintf(file, ",\n");
-	write_kinds(counter, n_further, label, file);
-	fprintf(file, ",\n \"sites\": {");
-	for (size_t i = 0; i < n; i++) {
-		if (!site_counts(sites[i], number, &counts))
-			continue;
-		fprintf(file, "%s\n  \"%lx%s\": ", comma, sites[i]->vaddr,
-			sites[i]->nt ? "nt" : "");
-		write_counts(&counts, file);
-		comma = ",";
-	}
-	fprintf(file, "}}");
-}
-
-static void write_size_and_ways(const struct geometry *geometry, FILE *file)
-{
-	fprintf(file, "\"size\": %lu, \"ways\": ", geometry->size);
-	if (geometry->ways)
-		fprintf(file, "%u}", geometry->ways);
-	else
-		fprintf(file, "\"full\"}");
-}
-
-static void write_geometry(const char *name, const struct geometry *geometry,
-			   FILE *file)
-{
-	fprintf(file, "\"%s\": {", name);
-	write_size_and_ways(geometry, file);
-	fprintf(file, ", ");
-}
-
-static void write_further(const struct machine *machine, FILE *file)
-{
-	for (int i = 0; i < machine->n_further; i++) {
-		const struct further *further = &machine->further[i];
-
-		fprintf(file, "%s{\"level\": \"%s\", ", i ? ", " : "\"further\": [",
-			further->level == L1D ? "l1d" : "l2");
-		write_size_and_ways(&further->geometry, file);
-	}
-	if (machine->n_further)
-		fprintf(file, "], ");
-}
-
-void counter_write(struct counter *counter, const struct machine *machine,
-		   FILE *file)
-{
-	const char *comma = "";
-	struct counts all = {};
-	struct site **sites;
-	size_t n;
-
-	sites = sorted_sites(&n);
-	fprintf(file, "{\"geometry\": {");
-	write_geometry("l1d", &machine->geometry[L1D], file);
-	write_geometry("l2", &machine->geometry[L2], file);
-	write_geometry("llc", &machine->geometry[LLC], file);
-	write_further(machine, file);
+	for (int i = 0; i < machine->n_further; i++)
+		fprintf(file, "%s\"%s\"%s", i ? ", " : "\"further\": [", machine->further[i].name,
+			i + 1 < machine->n_further ? "" : "], ");
 	fprintf(file, "\"line\": %u, \"policy\": \"%s\", \"nt\": \"%s\", \"cpus\": %d},\n",
-		LINE_SIZE, machine->geometry[LLC].fifo ? "fifo" : "lru",
-		machine->nt_keep ? "keep" : "evict", machine->cpus);
-	for (size_t i = 0; i < n; i++)
-		for (const struct tally *tally = &sites[i]->now; tally; tally = tally->next)
-			add(&all, &tally->counts);
-	fprintf(file, "\"all\": ");
-	write_counts(&all, file);
-	fprintf(file, ",\n\"left_out\": {\"io\": %lu, \"beyond_2GiB\": %lu, \"second_page\": %lu},\n\"labels\": {",
-		counter->io, counter->beyond, counter->crossing);
-	for (unsigned int number = 0; number < LABELS; number++) {
-		if (!counter->labels[number])
+		LINE_SIZE, machine->fifo ? "fifo" : "lru", machine->nt_keep ? "keep" : "evict",
+		machine->cpus);
+}
+
+/* For each tally [address, mask of the labels, COUNTS numbers]; returns all accesses */
+static uint64_t write_site(const struct site *site, FILE *file)
+{
+	const struct tally *tally;
+	uint64_t accesses = 0;
+
+	for (tally = &site->now; tally; tally = tally->next) {
+		for (int i = 0; i < COUNTS - 1; i++)
+			accesses += tally->n[i];
+		if (!tally->mask)
 			continue;
-		fprintf(file, "%s\n", comma);
-		write_label(counter, number, machine->n_further, sites, n, file);
+		fprintf(file, "[%lu,%lu", site->vaddr, tally->mask);
+		write_numbers(tally->n, COUNTS, file);
+		fprintf(file, ",\n");
+	}
+	return accesses;
+}
+
+void counter_write(struct counter *counter, const struct machine *machine, FILE *file)
+{
+	const char *comma = "";
+	uint64_t accesses = 0;
+
+	fprintf(file, "{\"geometry\": {");
+	write_geometry(machine, file);
+	fprintf(file, "\"left_out\": {\"io\": %lu, \"beyond_2GiB\": %lu, \"second_page\": %lu},\n",
+		counter->io, counter->beyond, counter->crossing);
+	fprintf(file, "\"labels\": {");
+	for (unsigned int number = 0; number < LABELS; number++) {
+		const struct label *label = counter->labels[number];
+
+		if (!label)
+			continue;
+		fprintf(file, "%s\n \"%u\": {\"begun\": %lu, \"ended\": %lu, \"unbalanced\": %lu,",
+			comma, number, label->begun, label->ended, label->unbalanced);
+		fprintf(file, " \"units\": %lu, \"instructions\": %lu,\n  \"kinds\": {",
+			label->units, label->instructions);
+		write_kinds(counter, LEVELS + machine->n_further, label, file);
+		fprintf(file, "}}");
 		comma = ",";
 	}
-	fprintf(file, "}}\n");
-	free(sites);
+	fprintf(file, "},\n\"sites\": [");
+	for (unsigned int i = 0; i < BUCKETS; i++)
+		for (struct site *site = buckets[i]; site; site = site->next)
+			accesses += write_site(site, file);
+	fprintf(file, "[]],\n\"accesses\": %lu}\n", accesses);
 }

@@ -1,106 +1,157 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The caches of a machine and how lines move between them. */
-#include <stddef.h>
+/* The caches of a machine, their settings, and how lines move between them. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
-#include "hierarchy.h"
-#include "memory.h"
+#include "model.h"
 
-const char *machine_init(struct machine *machine, enum level *level)
+const char * const level_names[LEVELS] = { "l1d", "l2", "llc" };
+
+const char *value_of(const char *text, const char *name, char separator)
 {
-	const char *error;
+	size_t length = strlen(name);
 
-	for (int cpu = 0; cpu < machine->cpus; cpu++) {
-		*level = L1D;
-		machine->l1d[cpu] = cache_new(&machine->geometry[L1D], &error);
-		if (error)
-			return error;
-		*level = L2;
-		machine->l2[cpu] = cache_new(&machine->geometry[L2], &error);
-		if (error)
-			return error;
+	return strncmp(text, name, length) || text[length] != separator ? NULL : text + length + 1;
+}
+
+/* SIZE:WAYS, as 32768:8, 32K:8 or 8M:full */
+static bool read_geometry(const char *text, struct geometry *geometry)
+{
+	char size[13], unit[2] = "", ways[6];
+	int length = 0;
+
+	if (sscanf(text, "%12[0-9]%1[KM]:%5[0-9a-z]%n", size, unit, ways, &length) != 3 &&
+	    sscanf(text, "%12[0-9]:%5[0-9a-z]%n", size, ways, &length) != 2)
+		return false;
+	geometry->size = strtoull(size, NULL, 10) << (*unit == 'K' ? 10 : *unit == 'M' ? 20 : 0);
+	geometry->ways = atoi(ways);
+	if (text[length] || !strcmp(ways, "full"))
+		return !text[length];
+	return !ways[strspn(ways, "0123456789")] && geometry->ways && geometry->ways <= MAX_WAYS;
+}
+
+static bool read_further(struct machine *machine, const char *text)
+{
+	struct further *further = &machine->further[machine->n_further];
+	const char *geometry = value_of(text, "l1d", ':');
+
+	if (machine->n_further++ == MAX_FURTHER)
+		return false;
+	further->name = text;
+	further->level = geometry ? L1D : L2;
+	if (!geometry)
+		geometry = value_of(text, "l2", ':');
+	return geometry && read_geometry(geometry, &further->geometry);
+}
+
+bool machine_setting(struct machine *machine, const char *text)
+{
+	const char *value;
+
+	for (enum level level = L1D; level < LEVELS; level++) {
+		value = value_of(text, level_names[level], '=');
+		if (value)
+			return read_geometry(value, &machine->geometry[level]);
 	}
-	*level = LLC;
-	machine->llc = cache_new(&machine->geometry[LLC], &error);
-	if (error)
-		return error;
-	for (int i = 0; i < machine->n_further; i++) {
+	value = value_of(text, "also", '=');
+	if (value)
+		return read_further(machine, value);
+	value = value_of(text, "policy", '=');
+	if (value) {
+		machine->fifo = !strcmp(value, "fifo");
+		return machine->fifo || !strcmp(value, "lru");
+	}
+	value = value_of(text, "nt", '=');
+	if (!value)
+		return false;
+	machine->nt_keep = !strcmp(value, "keep");
+	return machine->nt_keep || !strcmp(value, "evict");
+}
+
+static struct cache *cache_of(struct machine *machine, unsigned int cpu, enum level level)
+{
+	return level == LLC ? &machine->llc : &machine->own[cpu][level];
+}
+
+const char *machine_init(struct machine *machine)
+{
+	static char message[128];
+	const char *error = NULL;
+	enum level level;
+
+	for (level = L1D; level < LEVELS && !error; level++)
+		for (int cpu = 0; cpu < (level == LLC ? 1 : machine->cpus) && !error; cpu++)
+			error = cache_init(cache_of(machine, cpu, level),
+					   &machine->geometry[level], machine->fifo);
+	level--;
+	for (int i = 0; i < machine->n_further && !error; i++) {
 		struct further *further = &machine->further[i];
 
-		*level = further->level;
-		if (machine->cpus > 1)
-			return "caches beside it are for one CPU only";
-		further->geometry.fifo = machine->geometry[*level].fifo;
-		further->cache = cache_new(&further->geometry, &error);
-		if (error)
-			return error;
+		level = further->level;
+		error = machine->cpus > 1 ? "further caches are for one CPU only" :
+			cache_init(&further->cache, &further->geometry, machine->fifo);
 	}
-	machine->sharers = table_new(RAM_LINES, sizeof(*machine->sharers));
-	return machine->sharers ? NULL : "no memory for the sharers of lines";
+	if (error) {
+		snprintf(message, sizeof(message), "wrong geometry of %s: %s",
+			 level_names[level], error);
+		return message;
+	}
+	machine->sharers = memory_new(RAM_LINES, sizeof(*machine->sharers));
+	return NULL;
 }
 
 /* sharers stay: they are CPUs that may hold a line, not that do */
 void machine_clear(struct machine *machine)
 {
 	for (int cpu = 0; cpu < machine->cpus; cpu++) {
-		cache_clear(machine->l1d[cpu]);
-		cache_clear(machine->l2[cpu]);
+		cache_clear(&machine->own[cpu][L1D]);
+		cache_clear(&machine->own[cpu][L2]);
 	}
-	cache_clear(machine->llc);
+	cache_clear(&machine->llc);
 	for (int i = 0; i < machine->n_further; i++)
-		cache_clear(machine->further[i].cache);
+		cache_clear(&machine->further[i].cache);
 }
 
-void machine_further(struct machine *machine, enum level level, uint32_t line,
-		     bool dirty)
+/* The further caches of a level see a use of a line; returns the bits of those that miss */
+static unsigned int use_further(struct machine *machine, enum level level, uint32_t line,
+				bool dirty)
 {
-	for (int i = 0; i < machine->n_further; i++) {
-		struct cache *cache = machine->further[i].cache;
+	unsigned int missed = 0;
 
-		if (machine->further[i].level != level ||
-		    cache_lookup_first(cache, line, dirty) ||
-		    cache_lookup(cache, line, dirty))
+	for (int i = 0; i < machine->n_further; i++) {
+		struct cache *cache = &machine->further[i].cache;
+
+		if (machine->further[i].level != level || cache_lookup(cache, line, dirty))
 			continue;
 		cache_fill(cache, line, dirty);
-		machine->further_missed |= 1u << i;
+		missed |= 1u << (LEVELS + i);
 	}
+	return missed;
 }
 
-static void fill_llc(struct machine *machine, uint32_t line, bool dirty)
-{
-	entry_t victim = cache_fill(machine->llc, line, dirty);
+static void give_down(struct machine *machine, unsigned int cpu, enum level level,
+		      uint32_t line);
 
-	if (victim != NO_ENTRY && entry_dirty(victim))
+static void fill(struct machine *machine, unsigned int cpu, enum level level, uint32_t line,
+		 bool dirty)
+{
+	entry_t victim = cache_fill(cache_of(machine, cpu, level), line, dirty);
+
+	if (entry_dirty(victim))
+		give_down(machine, cpu, level + 1, entry_line(victim));
+}
+
+/* A dirty line is written to a level, or to memory: no use of that, its order stays */
+static void give_down(struct machine *machine, unsigned int cpu, enum level level,
+		      uint32_t line)
+{
+	if (level == LEVELS)
 		machine->writebacks++;
-}
-
-/* A dirty line leaves a CPU: no use of the LLC, its order stays */
-static void write_to_llc(struct machine *machine, uint32_t line)
-{
-	if (cache_set_dirty(machine->llc, line, true) == NO_ENTRY)
-		fill_llc(machine, line, true);
-}
-
-static void fill_l2(struct machine *machine, unsigned int cpu, uint32_t line,
-		    bool dirty)
-{
-	entry_t victim = cache_fill(machine->l2[cpu], line, dirty);
-
-	if (victim != NO_ENTRY && entry_dirty(victim))
-		write_to_llc(machine, entry_line(victim));
-}
-
-static void fill_l1d(struct machine *machine, unsigned int cpu, uint32_t line,
-		     bool dirty)
-{
-	entry_t victim = cache_fill(machine->l1d[cpu], line, dirty);
-
-	if (victim == NO_ENTRY || !entry_dirty(victim))
-		return;
-	line = entry_line(victim);
-	if (cache_set_dirty(machine->l2[cpu], line, true) == NO_ENTRY)
-		fill_l2(machine, cpu, line, true);
-	for (int i = 0; i < machine->n_further; i++) {
-		struct cache *cache = machine->further[i].cache;
+	else if (cache_set_dirty(cache_of(machine, cpu, level), line, true) == NO_ENTRY)
+		fill(machine, cpu, level, line, true);
+	for (int i = 0; level == L2 && i < machine->n_further; i++) {
+		struct cache *cache = &machine->further[i].cache;
 
 		if (machine->further[i].level == L2 &&
 		    cache_set_dirty(cache, line, true) == NO_ENTRY)
@@ -116,98 +167,82 @@ struct held {
 static void note(struct held *held, entry_t entry)
 {
 	held->any |= entry != NO_ENTRY;
-	held->dirty |= entry != NO_ENTRY && entry_dirty(entry);
+	held->dirty |= entry_dirty(entry);
 }
 
-/* Take the line away from the CPUs in mask; returns what they held */
-static struct held invalidate(struct machine *machine, unsigned int mask,
-			      uint32_t line)
+/* The CPUs in mask keep the line, clean, or lose it; returns what they held */
+static struct held recall(struct machine *machine, unsigned int mask, uint32_t line, bool keep)
 {
 	struct held held = {};
 
-	for (int cpu = 0; cpu < machine->cpus; cpu++) {
-		if (!(mask >> cpu & 1))
-			continue;
-		note(&held, cache_remove(machine->l1d[cpu], line));
-		note(&held, cache_remove(machine->l2[cpu], line));
-	}
-	return held;
-}
+	for (; mask; mask &= mask - 1) {
+		struct cache *own = machine->own[__builtin_ctz(mask)];
 
-/* The CPUs in mask keep the line, clean; returns what they held */
-static struct held downgrade(struct machine *machine, unsigned int mask,
-			     uint32_t line)
-{
-	struct held held = {};
-
-	for (int cpu = 0; cpu < machine->cpus; cpu++) {
-		if (!(mask >> cpu & 1))
-			continue;
-		note(&held, cache_set_dirty(machine->l1d[cpu], line, false));
-		note(&held, cache_set_dirty(machine->l2[cpu], line, false));
+		for (enum level level = L1D; level <= L2; level++)
+			note(&held, keep ? cache_set_dirty(own + level, line, false) :
+					   cache_remove(own + level, line));
 	}
 	return held;
 }
 
 static void store_nt(struct machine *machine, unsigned int cpu, uint32_t line)
 {
-	unsigned int mine = 1u << cpu, taken = machine->sharers[line];
+	unsigned int taken = machine->sharers[line];
 	struct held held;
 
 	if (machine->nt_keep)
-		taken &= ~mine;
-	held = invalidate(machine, taken, line);
+		taken &= ~(1u << cpu);
+	held = recall(machine, taken, line, false);
 	machine->sharers[line] &= ~taken;
 	if (!machine->nt_keep) {
-		note(&held, cache_remove(machine->llc, line));
+		note(&held, cache_remove(&machine->llc, line));
 		for (int i = 0; i < machine->n_further; i++)
-			cache_remove(machine->further[i].cache, line);
+			cache_remove(&machine->further[i].cache, line);
 	}
 	machine->writebacks += held.dirty;
 }
 
-unsigned int machine_access_slow(struct machine *machine, unsigned int cpu,
-				 uint32_t line, enum access access)
+unsigned int machine_access(struct machine *machine, unsigned int cpu, uint32_t line,
+			    enum access access)
 {
-	unsigned int mine = 1u << cpu, others;
+	struct cache *own = machine->own[cpu];
+	unsigned int mine = 1u << cpu, others, missed;
 	bool store = access == STORE;
 	struct held held = {};
 
-	if (access == LOAD && cache_lookup(machine->l1d[cpu], line, false))
-		return 0;
+	machine->writebacks = 0;
 	if (access == STORE_NT) {
 		store_nt(machine, cpu, line);
 		return 0;
 	}
+	missed = use_further(machine, L1D, line, store);
+	if (!store && cache_lookup(own + L1D, line, false))
+		return missed;
 	others = machine->sharers[line] & ~mine;
 	if (store && others) {
-		held = invalidate(machine, others, line);
+		held = recall(machine, others, line, false);
 		machine->sharers[line] = mine;
 	}
-	if (store && cache_lookup(machine->l1d[cpu], line, true))
-		return 0;
-	machine_further(machine, L2, line, false);
-	if (cache_lookup(machine->l2[cpu], line, false)) {
-		fill_l1d(machine, cpu, line, store);
-		return 1;
-	}
-	if (!store && others) {
-		held = downgrade(machine, others, line);
-		if (held.dirty)
-			write_to_llc(machine, line);
-	}
-	machine->sharers[line] |= mine;
-	if (!cache_lookup(machine->llc, line, false)) {
-		/* From another CPU, or from memory; what is stored to stays out */
-		if (!store || !held.any)
-			fill_llc(machine, line, false);
-		if (!held.any) {
-			fill_l2(machine, cpu, line, false);
-			fill_l1d(machine, cpu, line, store);
-			return 3;
+	if (store && cache_lookup(own + L1D, line, true))
+		return missed;
+	missed |= 1u << L1D | use_further(machine, L2, line, false);
+	if (!cache_lookup(own + L2, line, false)) {
+		missed |= 1u << L2;
+		if (!store && others) {
+			held = recall(machine, others, line, true);
+			if (held.dirty)
+				give_down(machine, cpu, LLC, line);
 		}
+		machine->sharers[line] |= mine;
+		if (!cache_lookup(&machine->llc, line, false)) {
+			/* From another CPU, or from memory; what is stored to stays out */
+			if (!store || !held.any)
+				fill(machine, cpu, LLC, line, false);
+			if (!held.any)
+				missed |= 1u << LLC;
+		}
+		fill(machine, cpu, L2, line, false);
 	}
-	fill_l2(machine, cpu, line, false);
-	fill_l1d(machine, cpu, line, store);
-	return 2;
+	fill(machine, cpu, L1D, line, store);
+	return missed;
 }

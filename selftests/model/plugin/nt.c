@@ -5,7 +5,7 @@
  * (0f f7), and the VEX forms of the last three. The EVEX forms are not decoded:
  * TCG has no AVX-512.
  */
-#include "nt.h"
+#include "model.h"
 
 static bool is_legacy_prefix(uint8_t byte)
 {

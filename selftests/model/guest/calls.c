@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * System calls, each kind under a label of its own. Between two of reads and
+ * syscalls a buffer is written, as a program with data of its own would do; that
+ * is not counted. Word thrash_kib= (its size; 0 for none).
+ *
+ * ioctl: ioctls that copy 8 bytes in and 8 bytes out, twice (modules/ioctls.c),
+ * two of a terminal that copy 8 bytes once, in and out: TIOCSWINSZ, TIOCGWINSZ,
+ * and, if the kernel has vgem, two of drm_ioctl(): GEM_FLINK, which copies 8
+ * bytes in and out, and GET_CAP, which copies 16. Word: calls= (of each, that
+ * are counted).
+ *
+ * reads: system calls that read 32, 128 or 4096 variables, as loads and as
+ * immediate values: module test_imv_reads of the kernel. Word: calls=.
+ *
+ * syscalls: system calls of everyday programs. Word: reps=.
+ */
+#define _GNU_SOURCE
+#include <drm/drm.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../ioctls.h"
+#include "guest.h"
+
+#define WARM		3	/* of syscalls, before what is counted */
+#define MAPPED_PAGES	4
+
+static volatile char *thrashed;
+static long thrashed_size;
+static int file, pipe_ends[2];
+
+static void thrash_setup(void)
+{
+	thrashed_size = number("thrash_kib", 0, 1 << 16, 2048) << 10;
+	thrashed = aligned_alloc(PAGE, thrashed_size + PAGE);
+	if (!thrashed)
+		fail("no memory for thrash_kib=");
+}
+
+static void thrash(void)
+{
+	for (long at = 0; at < thrashed_size; at += LINE)
+		thrashed[at]++;
+}
+
+/*
+ * A label has to be a constant: a function of its own for each. all: empty, or
+ * _all to count on all CPUs; first: what is done before, and not counted.
+ */
+#define COUNT(function, label, name, all, first, call)			\
+static void function(long calls, int fd, void *argument)		\
+{									\
+	(void)fd;							\
+	(void)argument;							\
+	tell("label %d " #name, label);					\
+	first;								\
+	settle();							\
+	while (calls--) {						\
+		thrash();						\
+		cachemodel_begin##all(label);				\
+		cachemodel_unit(label);					\
+		call;							\
+		cachemodel_end##all(label);				\
+	}								\
+}
+
+#define COUNT_IOCTL(label, name, number)				\
+	COUNT(ioctl_##name, label, name, ,				\
+	      must(ioctl(fd, number, argument), #name), ioctl(fd, number, argument))
+
+COUNT_IOCTL(1, nothing, IOCTLS_NOTHING)
+COUNT_IOCTL(2, constant, IOCTLS_CONSTANT)
+COUNT_IOCTL(3, called, IOCTLS_CALLED)
+COUNT_IOCTL(4, sized, IOCTLS_SIZED)
+COUNT_IOCTL(5, set_winsize, TIOCSWINSZ)
+COUNT_IOCTL(6, get_winsize, TIOCGWINSZ)
+COUNT_IOCTL(7, gem_flink, DRM_IOCTL_GEM_FLINK)
+COUNT_IOCTL(8, get_cap, DRM_IOCTL_GET_CAP)
+
+/* A card without a screen, whose buffers are plain memory */
+static void count_vgem(long calls)
+{
+	struct drm_mode_create_dumb dumb = { .width = 64, .height = 64, .bpp = 32 };
+	struct drm_get_cap cap = { .capability = DRM_CAP_TIMESTAMP_MONOTONIC };
+	struct drm_gem_flink flink = {};
+	int card = open("/dev/dri/card0", O_RDWR);
+
+	if (card < 0 && errno == ENOENT)
+		return;
+	must(card, "/dev/dri/card0");
+	must(ioctl(card, DRM_IOCTL_MODE_CREATE_DUMB, &dumb), "DRM_IOCTL_MODE_CREATE_DUMB");
+	flink.handle = dumb.handle;
+	ioctl_gem_flink(calls, card, &flink);
+	if (!flink.name || flink.handle != dumb.handle)
+		fail("the buffer has no name");
+	ioctl_get_cap(calls, card, &cap);
+	if (cap.value != 1 || cap.capability != DRM_CAP_TIMESTAMP_MONOTONIC)
+		fail("the clock of the card is %llu", cap.value);
+}
+
+void ioctls(void)
+{
+	struct winsize size = { .ws_row = 25, .ws_col = 80 }, sent = size;
+	long calls = number("calls", 1, 100000, 100);
+	int device, terminal;
+
+	pin(0);
+	load("ioctls");
+	device = must(open("/dev/cachemodel_ioctls", O_RDWR), "/dev/cachemodel_ioctls");
+	mount_at("none", "devpts", "/dev/pts", "ptmxmode=0666");
+	terminal = must(open("/dev/pts/ptmx", O_RDWR | O_NOCTTY), "/dev/pts/ptmx");
+	tell("progress ioctls, %ld of each", calls);
+	ioctl_nothing(calls, device, &size);
+	ioctl_constant(calls, device, &size);
+	ioctl_called(calls, device, &size);
+	ioctl_sized(calls, device, &size);
+	ioctl_set_winsize(calls, terminal, &size);
+	ioctl_get_winsize(calls, terminal, &size);
+	if (memcmp(&size, &sent, sizeof(size)))
+		fail("the size came back as another");
+	count_vgem(calls);
+	done();
+}
+
+static void __attribute__((noinline)) read_variables(int fd)
+{
+	char byte;
+
+	if (read(fd, &byte, 1) != 0)
+		fail_errno("a call of module test_imv_reads");
+}
+
+#define COUNT_READS(label, name)	\
+	COUNT(read_##name, label, name, , read_variables(fd), read_variables(fd))
+#define READS(X)							\
+	X(1, nothing)							\
+	X(2, loads_u32_32) X(3, immediates_u32_32)			\
+	X(4, loads_u32_128) X(5, immediates_u32_128)			\
+	X(6, loads_u32_4096) X(7, immediates_u32_4096)			\
+	X(8, loads_u64_32) X(9, immediates_u64_32)			\
+	X(10, loads_u64_128) X(11, immediates_u64_128)			\
+	X(12, loads_u64_4096) X(13, immediates_u64_4096)
+READS(COUNT_READS)
+
+void reads(void)
+{
+	long calls = number("calls", 1, 1000, 20);
+
+	thrash_setup();
+	pin(0);
+	mount_at("none", "debugfs", "/debug", "");
+	load("test_imv_reads");
+	tell("progress reads of variables, %ld calls each", calls);
+#define READ(label, name)						\
+	read_##name(calls, must(open("/debug/imv_reads/" #name, O_RDONLY), #name), NULL);
+	READS(READ)
+	done();
+}
+
+static void open_close(void)
+{
+	int fd = open("/init", O_RDONLY);
+
+	if (fd < 0 || close(fd))
+		fail_errno("open and close");
+}
+
+static void map_unmap(void)
+{
+	volatile char *pages = mmap(NULL, MAPPED_PAGES * PAGE, PROT_READ | PROT_WRITE,
+				    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (pages == MAP_FAILED)
+		fail_errno("mmap");
+	for (int page = 0; page < MAPPED_PAGES; page++)
+		pages[page * PAGE] = 1;
+	if (munmap((char *)pages, MAPPED_PAGES * PAGE))
+		fail_errno("munmap");
+}
+
+static void append_page(void)
+{
+	static char page[PAGE];
+
+	if (write(file, page, PAGE) != PAGE)
+		fail_errno("write to a file in memory");
+}
+
+static void poll_pipe(void)
+{
+	struct pollfd ready = { .fd = pipe_ends[0], .events = POLLIN };
+
+	if (poll(&ready, 1, 0) != 1)
+		fail_errno("poll");
+}
+
+static void fork_exit(void)
+{
+	pid_t child = fork();
+
+	if (child < 0)
+		fail_errno("fork");
+	if (!child)
+		_exit(0);
+	if (waitpid(child, NULL, 0) != child)
+		fail_errno("waitpid");
+}
+
+#define COUNT_CALL(label, name)		\
+	COUNT(call_##name, label, name, _all,	\
+	      for (int i = 0; i < WARM; i++) name(), name())
+#define CALLS(X)							\
+	X(1, open_close) X(2, map_unmap) X(3, append_page)		\
+	X(4, poll_pipe) X(5, fork_exit)
+CALLS(COUNT_CALL)
+
+void syscalls(void)
+{
+	long reps = number("reps", 1, 1000, 20);
+
+	thrash_setup();
+	pin(0);
+	file = must(memfd_create("appended", 0), "a file in memory");
+	if (pipe(pipe_ends) || write(pipe_ends[1], "x", 1) != 1)
+		fail_errno("a pipe");
+	tell("progress system calls, %ld of each", reps);
+#define CALL(label, name)	call_##name(reps, -1, NULL);
+	CALLS(CALL)
+	done();
+}
