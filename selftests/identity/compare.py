@@ -112,7 +112,8 @@ def read_object(path: Path) -> tuple[dict[str, Section], int]:
             local = symbol.startswith(".L") or flags[-2] in "df"
             if not local and (name in sections or name.startswith("*")):
                 symbol = NAME.sub(lambda match: plain_name(match[0], seen), symbol)
-                sections[name].notes[int(value, 16)].append(f"{symbol} {flags} size {int(size, 16):#x}")
+                note = f"{symbol} {flags} size {int(size, 16):#x}"
+                sections[name].notes[int(value, 16)].append(note)
                 sections[name].labels[int(value, 16)] = symbol
                 functions += "F" in flags and name in code
         elif match := PART.fullmatch(line):

@@ -109,7 +109,8 @@ test_exception_table = found_by("-DFIXUP", "dir/unit.o: __ex_table", "size 0xc "
 
 
 def test_removed_function(tmp_path: Path) -> None:
-    assert_found(identity(build(tmp_path / "a", "-DADDED"), build(tmp_path / "b")), ".text", "added")
+    a, b = build(tmp_path / "a", "-DADDED"), build(tmp_path / "b")
+    assert_found(identity(a, b), ".text", "added g     F ")
 
 
 def test_local_suffix(pair: tuple[Path, Path]) -> None:
