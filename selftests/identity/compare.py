@@ -109,8 +109,10 @@ def read_object(path: Path) -> tuple[dict[str, Section], int]:
             sections["object"].header = match[1]
         elif match := SYMBOL.fullmatch(line):
             value, flags, name, size, symbol = match.groups()
-            local = symbol.startswith(".L") or flags[-2] in "df"
-            if not local and (name in sections or name.startswith("*")):
+            source = flags.endswith("f") and name == "*ABS*"
+            label = symbol.startswith(".L") and not int(size, 16)
+            known = name in sections or name.startswith("*")
+            if known and not (source or label or symbol == name):
                 symbol = NAME.sub(lambda match: plain_name(match[0], seen), symbol)
                 note = f"{symbol} {flags} size {int(size, 16):#x}"
                 sections[name].notes[int(value, 16)].append(note)
