@@ -28,25 +28,7 @@ MARKERS = (
 NO_REASON = ("", "Skipped", "unconditional skip")
 
 
-class Recorder:
-    """Collects the outcome of each test under its stable id."""
-
-    def __init__(self) -> None:
-        self.results: dict[str, Result] = {}
-
-    def add(self, test_id: str, status: str, reason: str, seconds: float, cached: bool = False) -> None:
-        """Merge one run into the result of its id.
-
-        Args: the id, pass|fail|skip, one line of reason, the time it took, whether it was proven before.
-        """
-        results_file.merge(self.results, Result(test_id, status, reason, seconds, cached))
-
-    def write(self, path: Path) -> None:
-        """Write the result file."""
-        results_file.write(path, self.results.values())
-
-
-RECORDER = pytest.StashKey[Recorder]()
+RESULTS = pytest.StashKey[dict[str, Result]]()
 SETUP = pytest.StashKey[float]()
 
 
@@ -58,26 +40,20 @@ def set_defaults() -> None:
     """
     root = Path(os.environ.get("CF_ROOT") or SELFTESTS.parent).resolve()
     build = root / (os.environ.get("CF_BUILD") or "build")
-    defaults = {
-        "CF_ROOT": root,
-        "CF_BUILD": build,
-        "CF_TREE": build / "linux",
-        "CF_OUT": build / "out/vm",
-        "CF_RESULTS": build / "results",
-    }
+    defaults = {"CF_ROOT": root, "CF_BUILD": build, "CF_TREE": build / "linux",
+                "CF_OUT": build / "out/vm", "CF_RESULTS": build / "results"}
+    if os.environ.get("CF_BASE"):
+        defaults["CF_BASE"] = root
     for name, default in defaults.items():
         os.environ[name] = str(root / (os.environ.get(name) or default))
-    if os.environ.get("CF_BASE"):
-        os.environ["CF_BASE"] = str(root / os.environ["CF_BASE"])
 
 
 def part_of(path: Path) -> str:
     """Return the part a file below selftests/ belongs to."""
-    try:
-        parts = path.resolve().relative_to(SELFTESTS).parts
-    except ValueError:
+    path = path.resolve()
+    if not path.is_relative_to(SELFTESTS):
         return path.parent.name
-    return parts[0] if len(parts) > 1 else "selftests"
+    return path.relative_to(SELFTESTS).parts[0] if path.parent != SELFTESTS else "selftests"
 
 
 def stable_id(item: pytest.Item) -> str:
@@ -104,7 +80,7 @@ def pytest_configure(config: pytest.Config) -> None:
     for marker in MARKERS:
         config.addinivalue_line("markers", marker)
     set_defaults()
-    config.stash[RECORDER] = Recorder()
+    config.stash[RESULTS] = {}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -122,35 +98,34 @@ def pytest_runtest_makereport(item: pytest.Item):
     """Turn skips without a reason into failures, and record the outcome."""
     outcome = yield
     report = outcome.get_result()
-    if report.skipped and not hasattr(report, "wasxfail"):
-        if one_line(report) in NO_REASON:
-            report.outcome = "failed"
-            report.longrepr = "skipped without a reason"
-    recorder = item.config.stash[RECORDER]
-    if report.failed:
-        recorder.add(stable_id(item), "fail", one_line(report), report.duration)
-    elif report.skipped:
-        recorder.add(stable_id(item), "skip", one_line(report), report.duration)
+    if report.skipped and not hasattr(report, "wasxfail") and one_line(report) in NO_REASON:
+        report.outcome = "failed"
+        report.longrepr = "skipped without a reason"
+    results, name = item.config.stash[RESULTS], stable_id(item)
+    if not report.passed:
+        status = "fail" if report.failed else "skip"
+        results_file.merge(results, Result(name, status, one_line(report), report.duration))
     elif report.when == "call":
         seconds = report.duration + item.stash.get(SETUP, 0.0)
-        recorder.add(stable_id(item), "pass", "", seconds, dict(item.user_properties).get("cached", False))
+        cached = dict(item.user_properties).get("cached", False)
+        results_file.merge(results, Result(name, "pass", "", seconds, cached))
     elif report.when == "setup":
         item.stash[SETUP] = report.duration
-    elif stable_id(item) in recorder.results:
-        recorder.results[stable_id(item)].seconds += report.duration
+    elif name in results:
+        results[name].seconds += report.duration
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     """Write the results; a session without tests leaves a failure in them."""
-    recorder = session.config.stash[RECORDER]
+    results = session.config.stash[RESULTS]
     name = os.environ.get("CF_PART") or "pytest"
     if session.config.option.collectonly:
         return
-    if not recorder.results:
+    if not results:
         reason = "no tests were collected"
         if exitstatus != pytest.ExitCode.NO_TESTS_COLLECTED:
             reason = f"pytest ended with status {int(exitstatus)} before any test"
-        recorder.add(f"{name}/collected", "fail", reason, 0.0)
+        results[""] = Result(f"{name}/collected", "fail", reason)
         if session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.NO_TESTS_COLLECTED
-    recorder.write(Path(os.environ["CF_RESULTS"]) / "parts" / f"{name}.json")
+    results_file.write(Path(os.environ["CF_RESULTS"]) / f"parts/{name}.json", results.values())

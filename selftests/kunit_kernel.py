@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Kernels with KUnit tests that are made by kunit.py and booted in QEMU: for tests that are too long for every run."""
+"""Kernels with KUnit tests, made by kunit.py and booted in QEMU: for tests that take too long."""
 
 import os
 import subprocess
@@ -16,37 +16,39 @@ def directory(name: str) -> Path:
 
 
 def _kunit(*words: str) -> str:
-    """Run kunit.py in the tree and return what it prints; a status other than 0 fails the test."""
+    """Run kunit.py in the tree and return what it prints; it has to succeed."""
     done = subprocess.run(
-        [sys.executable, "tools/testing/kunit/kunit.py", *words], cwd=os.environ["CF_TREE"], stdin=subprocess.DEVNULL,
-        capture_output=True, text=True, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"})
+        [sys.executable, "tools/testing/kunit/kunit.py", *words], cwd=os.environ["CF_TREE"],
+        stdin=subprocess.DEVNULL, capture_output=True, text=True,
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"})
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-1000:]
     return done.stdout
 
 
 def kunit(name: str, arch: str, action: str, fragments: Sequence[Path], *options: str) -> str:
-    """Run kunit.py ACTION (build, run) for a kernel made of configuration fragments; returns what it prints."""
+    """Run kunit.py ACTION (build, run) for configuration fragments; returns what it prints."""
     return _kunit(action, f"--build_dir={directory(name)}", f"--arch={arch}",
                   f"--jobs={os.environ.get('CF_JOBS') or os.cpu_count()}",
                   *(f"--kunitconfig={fragment}" for fragment in fragments), *options)
 
 
-def booted(name: str, qemu: str, tests: str, *options: str, megabytes: int = 256, seconds: int = 300) -> str:
-    """Boot an x86 kernel with the suites that fit a pattern, and more options of QEMU; returns its console log.
+def booted(name: str, qemu: str, tests: str, *options: str, megabytes: int = 256,
+           seconds: int = 300) -> str:
+    """Boot an x86 kernel with the suites that fit a pattern; returns its console log.
 
     kunit.py run tries KVM first, which may be there and hang: QEMU's own emulation only.
     """
-    kernel = directory(name) / "arch" / "x86" / "boot" / "bzImage"
-    done = subprocess.run(
-        [qemu, "-accel", "tcg", "-nodefaults", "-m", str(megabytes), "-kernel", str(kernel), "-append",
-         f"kunit.filter_glob={tests} console=ttyS0 kunit_shutdown=reboot", "-no-reboot", "-nographic",
-         "-serial", "stdio", *options], stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
-        timeout=seconds)
-    return done.stdout
+    kernel = directory(name) / "arch/x86/boot/bzImage"
+    words = f"kunit.filter_glob={tests} console=ttyS0 kunit_shutdown=reboot"
+    return subprocess.run(
+        [qemu, "-accel", "tcg", "-nodefaults", "-m", str(megabytes), "-kernel", str(kernel),
+         "-append", words, "-no-reboot", "-nographic", "-serial", "stdio", *options],
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
+        timeout=seconds).stdout
 
 
 def parsed(name: str, log: str) -> str:
-    """Return what kunit.py makes of a console log; no results or a failure in them fail the test."""
+    """Return what kunit.py makes of a console log; it has to have results and no failure."""
     file = directory(name) / "console.log"
     file.write_text(log)
     return _kunit("parse", str(file))

@@ -24,6 +24,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -39,9 +40,8 @@ def key(**inputs: Any) -> str:
     own), anything else must be JSON: strings, numbers, lists, dictionaries.
     Raises OSError for a file that cannot be read, TypeError for what is neither.
     """
-    named = {
-        name: content(value) if isinstance(value, Path) else value for name, value in inputs.items()
-    }
+    named = {name: content(value) if isinstance(value, Path) else value
+             for name, value in inputs.items()}
     return hashlib.sha256(json.dumps(named, sort_keys=True).encode()).hexdigest()
 
 
@@ -73,14 +73,13 @@ def toolchain(*compiler: str) -> dict[str, str]:
 
 
 def variables() -> dict[str, str]:
-    """Return the variables of the environment that decide what a build of the kernel makes, for key()."""
+    """Return the variables that decide what a build of the kernel makes, for key()."""
     return {name: os.environ[name] for name in VARIABLES if os.environ.get(name)}
 
 
 def cache_directory() -> Path:
     """Return the project's directory in the user's cache: CF_CACHE=, CACHE= or the usual place."""
-    chosen = os.environ.get("CF_CACHE") or os.environ.get("CACHE")
-    if chosen:
+    if chosen := os.environ.get("CF_CACHE") or os.environ.get("CACHE"):
         return Path(chosen).absolute()
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "cache-footprint"
 
@@ -95,35 +94,32 @@ class Proofs:
         self.stored: set[str] = set()
 
     def lookup(self, name: str) -> Any:
-        """Return what was stored under this key, None when nothing was.
+        """Return what was stored under this key, None when nothing whole was.
 
-        FRESH=1 ignores what was stored before this object was made. A file that is not whole counts
-        as none. A verdict that is used is kept for longer.
+        FRESH=1 ignores what was stored before this object was made. A verdict that is used is kept
+        for longer.
         """
         path = self.directory / f"{name}.json"
         if self.fresh and name not in self.stored:
             return None
         try:
-            value = json.loads(path.read_text())
             os.utime(path)
+            return json.loads(path.read_text())
         except (OSError, ValueError):
             return None
-        return value
 
     def store(self, name: str, value: Any) -> None:
         """Keep a verdict (JSON, not None); the file appears whole, or not at all with a warning."""
-        text = json.dumps(value) + "\n"
         try:
             self.directory.mkdir(parents=True, exist_ok=True)
             self.prune()
             handle, scratch = tempfile.mkstemp(dir=self.directory, suffix=".new")
             with os.fdopen(handle, "w") as file:
-                file.write(text)
+                file.write(json.dumps(value) + "\n")
             os.replace(scratch, self.directory / f"{name}.json")
+            self.stored.add(name)
         except OSError as error:
             print(f"proofs: not kept: {error}", file=sys.stderr)
-        else:
-            self.stored.add(name)
 
     def prune(self) -> None:
         """Remove what nobody has used for UNUSED_DAYS; looks through the directory once a day."""
@@ -132,8 +128,6 @@ class Proofs:
             return
         stamp.touch()
         for path in self.directory.iterdir():
-            try:
+            with suppress(FileNotFoundError):
                 if path != stamp and now - path.stat().st_mtime > UNUSED_DAYS * 86400:
                     path.unlink()
-            except FileNotFoundError:
-                pass

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""The result file, the one form of all results: a list of rows {"id", "status", "reason", "seconds"[, "cached"]}.
+"""The result file, the one form of all results: a list of rows with id, status, reason, seconds.
 
-results_file.py ID SKIP FILE COMMAND...: runs COMMAND and writes one row to FILE: pass or fail by its exit status, skip
-if it succeeds and its last line holds the words SKIP; the last line is the reason. One that ends with "(cached)" was
-proven before. The exit status is COMMAND's.
+results_file.py ID SKIP FILE COMMAND...: runs COMMAND and writes one row to FILE: pass or fail by
+its exit status, skip if it succeeds and its last line holds the words SKIP; the last line is the
+reason. One that ends with "(cached)" was proven before. The exit status is COMMAND's.
 """
 
 import json
@@ -20,7 +20,10 @@ RANK = {"skip": 0, "pass": 1, "fail": 2}
 
 @dataclass
 class Result:
-    """One test. status: pass, fail or skip; seconds: 0 where not measured; cached: it passed in an earlier run."""
+    """One test. status: pass, fail or skip; seconds: 0 where not measured.
+
+    cached: it passed in an earlier run.
+    """
 
     id: str
     status: str
@@ -37,22 +40,18 @@ class Result:
 
 
 def checked(row: dict, where: str) -> Result:
-    """Return the result of a row; one that would hide something becomes a failure.
-
-    Args: a row of a file, the file's name.
-    """
+    """Return the result of a row of a file; one that would hide something becomes a failure."""
     if not isinstance(row, dict) or row.get("status") not in RANK or not row.get("id"):
         name = isinstance(row, dict) and row.get("id") or f"{where.removesuffix('.json')}/unnamed"
         return Result(name, "fail", f"{where}: not a result: {row}")
-    result = Result(row["id"], row["status"], row.get("reason") or "", row.get("seconds") or 0.0,
-                    bool(row.get("cached")))
-    if result.status == "skip" and not result.reason:
-        result.status, result.reason = "fail", "skipped without a reason"
-    return result
+    status, reason = row["status"], row.get("reason") or ""
+    if status == "skip" and not reason:
+        status, reason = "fail", "skipped without a reason"
+    return Result(row["id"], status, reason, row.get("seconds") or 0.0, bool(row.get("cached")))
 
 
 def merge(known: dict[str, Result], new: Result) -> None:
-    """Add a result to those known by id: a failure counts first, then a pass, then a skip; seconds add up."""
+    """Add a result to those known by id: a failure counts first, then a pass; seconds add up."""
     old = known.setdefault(new.id, new)
     if old is new:
         return
@@ -81,7 +80,8 @@ def read(path: Path) -> list[Result]:
 def main(test_id: str, skip: str, file: str, *command: str) -> int:
     """Run a command and write its row; see above."""
     start = time.monotonic()
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                               text=True, errors="replace")
     last = ""
     assert process.stdout
     for line in process.stdout:

@@ -78,25 +78,21 @@ def test_proofs_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
     assert cache_directory() == tmp_path / "xdg/cache-footprint"
     monkeypatch.setenv("CACHE", str(tmp_path / "own"))
-    assert (
-        cache_directory() == tmp_path / "own"
-        and Proofs("kind").directory == tmp_path / "own/proofs/kind"
-    )
+    assert cache_directory() == tmp_path / "own"
+    assert Proofs("kind").directory == tmp_path / "own/proofs/kind"
 
 
-@pytest.mark.parametrize(
-    "line, row",
-    [
-        ("0 differ", {"status": "pass"}),
-        ("0 differ (cached)", {"status": "pass", "cached": True}),
-        ("nothing (cached)", {"status": "skip"}),
-    ],
-)
+@pytest.mark.parametrize("line, row", [
+    ("0 differ", {"status": "pass"}),
+    ("0 differ (cached)", {"status": "pass", "cached": True}),
+    ("nothing (cached)", {"status": "skip"}),
+])
 def test_proofs_in_results(tmp_path: Path, line: str, row: dict) -> None:
     """results_file.py marks what was proven before, and leaves the mark out otherwise."""
     script = Path(__file__).resolve().parent / "results_file.py"
-    subprocess.run([script, "part/test", "nothing", tmp_path / "row.json", "echo", line], check=True)
-    (found,) = json.loads((tmp_path / "row.json").read_text())
+    file = tmp_path / "row.json"
+    subprocess.run([script, "part/test", "nothing", file, "echo", line], check=True)
+    (found,) = json.loads(file.read_text())
     assert found == {"id": "part/test", "reason": line, "seconds": found["seconds"], **row}
 
 

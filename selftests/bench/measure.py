@@ -47,8 +47,7 @@ def summary(values: list[float]) -> dict[str, float]:
 
 def assemble(tree: Path, directory: Path, sources: tuple[tuple[str, str, list[str]], ...]
              ) -> list[Path]:
-    """Assemble routines of a kernel tree, unchanged, with the stub headers of its kselftest
-    x86/copyloops.
+    """Assemble a kernel tree's routines with the stub headers of its kselftest x86/copyloops.
 
     sources: file below arch/x86/lib, name of the object, more options of the assembler. Returns the
     objects; raises BenchError.
@@ -69,8 +68,7 @@ def samples(program: Path, measure: str | Path, rounds: int,
             ) -> Measured:
     """Run a measure of a program that prints a line of JSON for each sample; return summaries.
 
-    measure: its name, or a file that says it; by: the keys of a sample that summaries are kept
-    under.
+    measure: its name, or a file that says it; by: the keys of a sample to keep them under.
     """
     found: dict[int | str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for line in command(program, measure, str(rounds)).splitlines():
@@ -82,8 +80,7 @@ def samples(program: Path, measure: str | Path, rounds: int,
 
 
 def cells_of(measures: dict[str, Measured]) -> dict[str, dict[str, list[float]]]:
-    """Return summaries as a table has them: a cell MEASURE/SIZE with median and quartiles of each
-    copy."""
+    """Return summaries as a table's cells MEASURE/SIZE: median and quartiles of each copy."""
     return {f"{measure}/{size}": {name: [found["median"], found["low"], found["high"]]
                                   for name, found in copies.items()}
             for measure, sizes in measures.items() for size, copies in sizes.items()}
@@ -127,8 +124,7 @@ def page_of(table: Table, part: Callable[[dict[str, Any]], str]) -> str:
 
 
 def keep(group: str, block: dict[str, Any]) -> None:
-    """Publish a block of a group's table, in place of that of the same CPU model, or after those of
-    others. Raises OSError and ValueError."""
+    """Publish a block of a group's table, in place of its CPU model's. Raises as store.read()."""
     there = store.file_of(group, "bench").exists()
     blocks = store.read(group, "bench")["blocks"] if there else []
     others = [other for other in blocks if not same_model(other["machine"], block["machine"])]

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# The compiler that kbuild calls for identity.py. Where IDENTITY_STUB names an empty object, an object of the kernel is
-# only preprocessed: the text goes to DIR/.NAME.o.text.gz, and the object is that stub. Everything else is compiled with
-# IDENTITY_CC: what Kconfig tries, what is no object, and what the build links and uses itself.
+# The compiler that kbuild calls for identity.py. Where IDENTITY_STUB names an empty object, an
+# object of the kernel is only preprocessed: the text goes to DIR/.NAME.o.text.gz, and the object is
+# that stub. Everything else is compiled with IDENTITY_CC: what Kconfig tries, what is no object,
+# and what the build links and uses itself.
 object=
 compile=
 kernel=
@@ -16,7 +17,8 @@ for word; do
 	previous=$word
 done
 case $object in
-scripts/* | arch/x86/boot/* | arch/x86/realmode/rm/* | arch/x86/entry/vdso/vdso*/* | arch/x86/purgatory/*) kernel= ;;
+scripts/* | arch/x86/boot/* | arch/x86/purgatory/*) kernel= ;;
+arch/x86/realmode/rm/* | arch/x86/entry/vdso/vdso*/*) kernel= ;;
 */*.o) ;;
 *.o) object=./$object ;;
 *) kernel= ;;
@@ -37,4 +39,5 @@ while [ "$count" -gt 0 ]; do
 done
 # -E after -c: it only preprocesses
 # shellcheck disable=SC2086
-rm -f "$object" && ${IDENTITY_CC:-gcc} "$@" -E -P && gzip -1 -n < "$text" > "$text.gz" && rm "$text" && cp "$IDENTITY_STUB" "$object"
+rm -f "$object" && ${IDENTITY_CC:-gcc} "$@" -E -P && gzip -1 -n < "$text" > "$text.gz" &&
+	rm "$text" && cp "$IDENTITY_STUB" "$object"

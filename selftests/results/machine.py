@@ -42,21 +42,20 @@ def caches() -> str:
 
 
 def machine() -> Machine:
-    """Return this machine: cpu(), caches, frequency of the time-stamp counter in kHz, hypervisor or
-    none, and the release of the running kernel. Raises OSError and subprocess.CalledProcessError
-    when machine.c cannot be built."""
+    """Return this machine: cpu(), caches, time-stamp counter in kHz, hypervisor or none, kernel.
+
+    Raises OSError and subprocess.CalledProcessError when machine.c cannot be built.
+    """
     with tempfile.TemporaryDirectory() as directory:
         program = Path(directory) / "machine"
-        subprocess.run(["gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-o", program,
-                        HERE / "machine.c"], check=True)
-        done = subprocess.run([program], check=True, capture_output=True, text=True)
-        more = json.loads(done.stdout)
+        flags = ["-O2", "-Wall", "-Wextra", "-Werror"]
+        subprocess.run(["gcc", *flags, "-o", program, HERE / "machine.c"], check=True)
+        more = json.loads(subprocess.check_output([program]))
     return {**cpu(), "caches": caches(), **more, "kernel": platform.release()}
 
 
 def same_model(one: Machine, other: Machine) -> bool:
-    """Say whether two machines are of one CPU model under one hypervisor: what was not recorded may
-    be any."""
+    """Say whether two machines are known to be of one CPU model under one hypervisor."""
     keys = (*SAME_MODEL, "hypervisor")
     if any(one.get(key) is None or one.get(key) != other.get(key) for key in keys):
         return False

@@ -34,18 +34,17 @@ Table = dict[str, Any]
 
 
 def text_of(value: Any, opened: bool = True, indent: str = "") -> str:
-    """Return a value as JSON, with a line for each of its entries if opened, and again below the
-    keys in OPENED."""
+    """Return a value as JSON, a line for each of its entries if opened or below a key in OPENED."""
     if not opened or not value or not isinstance(value, (dict, list)):
         return json.dumps(value)
     inner = indent + " "
     if isinstance(value, list):
-        lines, ends = [text_of(entry, True, inner) for entry in value], "[]"
+        begin, lines, end = "[", [text_of(entry, True, inner) for entry in value], "]"
     else:
+        begin, end = "{", "}"
         lines = [f"{json.dumps(key)}: {text_of(entry, key in OPENED, inner)}"
                  for key, entry in value.items()]
-        ends = "{}"
-    return f"{ends[0]}\n{inner}" + f",\n{inner}".join(lines) + f"\n{indent}{ends[1]}"
+    return f"{begin}\n{inner}" + f",\n{inner}".join(lines) + f"\n{indent}{end}"
 
 
 def write_whole(path: Path, text: str) -> None:
@@ -90,10 +89,7 @@ def digest(data: bytes) -> str:
 
 
 def series_hash(queue: Queue, group: str = "") -> str:
-    """Return the hash of the diffs of a queue's patches, in their order: of one group, or of all.
-
-    Changelogs, and the patches' names, are no part of it.
-    """
+    """Return the hash of the diffs, without changelogs, of one group or of all, in their order."""
     return patchqueue.series_hash(patch for of in queue.groups if group in ("", of.name)
                                   for patch in of.patches)
 
@@ -116,28 +112,20 @@ def hash_of(name: str) -> str:
         return digest(path.read_bytes())
     files = sorted(file for file in path.rglob("*") if file.is_file()
                    and "__pycache__" not in file.parts)
-    return digest(b"".join(b"%s\0%s\0" % (str(file.relative_to(path)).encode(),
-                                          digest(file.read_bytes()).encode())
-                           for file in files)) if files else ""
+    rows = [f"{file.relative_to(path)}\0{digest(file.read_bytes())}\0" for file in files]
+    return digest("".join(rows).encode()) if rows else ""
 
 
 def depends(group: str, files: Iterable[str]) -> dict[str, str]:
-    """Return what a table stores: the hash of each file, and of the patches of its group.
-
-    Raises ValueError for a file that is not there.
-    """
+    """Return the hash of each file, and of the group's patches; raises ValueError for no file."""
     found = {name: hash_of(name) for name in (*files, PATCHES + group)}
-    gone = [name for name, value in found.items() if not value]
-    if gone:
+    if gone := [name for name, value in found.items() if not value]:
         raise ValueError(f"no file {' '.join(gone)}")
     return found
 
 
 def edited(tree: Path) -> list[str]:
-    """Return the patched files of a kernel tree that differ from what was pushed.
-
-    Raises ValueError for a tree that no push was recorded in.
-    """
+    """Return the patched files of a tree that were edited; raises ValueError for no pushed tree."""
     done = subprocess.run([TREE_PY, "edited"], capture_output=True, text=True,
                           env=os.environ | {"KDIR": str(tree)}, check=False)
     if done.returncode:
@@ -146,18 +134,15 @@ def edited(tree: Path) -> list[str]:
 
 
 def refusal(files: Iterable[str], tree: Path) -> str:
-    """Return why no result of now is published, in one line; "" if one can be.
+    """Return why no result of these files and of a kernel tree is published; "" if one can be.
 
-    files: that the table depends on; tree: the kernel tree that was built. Raises ValueError as
-    edited().
+    It is one line. Raises ValueError as edited().
     """
-    status = subprocess.run(["git", "-C", str(ROOT), "status", "--porcelain", "--", *files,
-                             "patches", "series"],
-                            capture_output=True, text=True, check=False)
+    command = ["git", "-C", str(ROOT), "status", "--porcelain", "--", *files, "patches", "series"]
+    status = subprocess.run(command, capture_output=True, text=True, check=False)
     if status.returncode:
         return f"not published: git status: {status.stderr.strip()}"
-    changed = [line[3:] for line in status.stdout.splitlines()]
-    where = "the repository"
+    changed, where = [line[3:] for line in status.stdout.splitlines()], "the repository"
     if not changed:
         changed, where = edited(tree), str(tree)
     more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
@@ -182,9 +167,8 @@ def changes(about: Table) -> str:
     """Return what a table, or a block of one, depends on and is not as it was; "" if nothing is."""
     if not about.get("depends"):
         return "what it depends on was not recorded"
-    found = {name: hash_of(name) for name, value in about["depends"].items()
-             if hash_of(name) != value}
-    return ", ".join(f"{name} {'changed' if value else 'is gone'}" for name, value in found.items())
+    return ", ".join(f"{name} {'changed' if hash_of(name) else 'is gone'}"
+                     for name, value in about["depends"].items() if hash_of(name) != value)
 
 
 def tables() -> Iterator[tuple[str, str, Table]]:

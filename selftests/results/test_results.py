@@ -5,9 +5,12 @@ from __future__ import annotations
 
 import copy
 import json
+import operator
 import os
 import subprocess
+from collections import defaultdict
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +25,8 @@ PATCH = "Subject: a patch\n\n{message}\n---\n--- a/file\n+++ b/file\n@@ -1 +1 @@
 SERIES = ("# --- group preparations: before all ---\none.patch\n"
           "# --- group toy: a toy ---\ntwo.patch\n")
 Place = tuple[str, ...]
-TABLES = pytest.mark.parametrize(("group", "name"), [(group, name) for group, name,
-                                                     _ in store.tables()])
+TABLES = pytest.mark.parametrize(("group", "name"), [row[:2] for row in store.tables()])
+static = pytest.mark.static
 
 
 @pytest.mark.full
@@ -33,7 +36,7 @@ def test_stale_tables() -> None:
     assert not found, "\n".join(found)
 
 
-@pytest.mark.static
+@static
 def test_tables_whole() -> None:
     """Each file is a table as the writer writes it, with what every table has, and a page; no page
     is without one."""
@@ -49,32 +52,29 @@ def test_tables_whole() -> None:
     assert pages == {(group, name) for group, name, _ in found}
 
 
-@pytest.mark.static
+@static
 @TABLES
 def test_pages(group: str, name: str) -> None:
     """The page is what the program makes of the table today."""
     page = store.file_of(group, name).with_suffix(".rst").read_text(encoding="utf-8")
-    assert page == store.page_of(group, name, store.read(group,
-                                                         name)), "python -m selftests.results pages"
+    made = store.page_of(group, name, store.read(group, name))
+    assert page == made, "python -m selftests.results pages"
 
 
 def leaves(value: Any, path: Place = ()) -> dict[Place, list[Callable[[], None]]]:
-    """Return what changes the numbers below a value, by their place; the entries of a list share a
-    place."""
-    found: dict[Place, list[Callable[[], None]]] = {}
-    entries = value.items() if isinstance(value, dict) else enumerate(
-        value if isinstance(value, list) else [])
-    for key, entry in entries:
-        place = (*path, str(key) if isinstance(value, dict) else "[]")
+    """Return what changes the numbers below a value, by place; a list's entries share a place."""
+    found: dict[Place, list[Callable[[], None]]] = defaultdict(list)
+    rows = value.items() if isinstance(value, dict) else []
+    for key, entry in enumerate(value) if isinstance(value, list) else rows:
+        place = (*path, "[]" if isinstance(value, list) else key)
         if isinstance(entry, (int, float)):
-            found.setdefault(place, []).append(
-                lambda key=key, entry=entry: value.__setitem__(key, entry * 7 + 1000))
+            found[place].append(partial(operator.setitem, value, key, entry * 7 + 1000))
         for inner, changes in leaves(entry, place).items():
-            found.setdefault(inner, []).extend(changes)
+            found[inner] += changes
     return found
 
 
-@pytest.mark.static
+@static
 @TABLES
 def test_pages_can_fail(group: str, name: str) -> None:
     """Changed numbers change the page: those of a run, an option or a measure; and, but for the
@@ -100,8 +100,7 @@ def test_pages_can_fail(group: str, name: str) -> None:
 
 @pytest.fixture(name="repository")
 def fixture_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A repository with a queue of two patches and a table's program, committed; it is the tests'
-    own."""
+    """A repository with a queue of two patches and a table's program, committed."""
     monkeypatch.setattr(store, "ROOT", tmp_path)
     monkeypatch.setattr(store, "PUBLISHED", tmp_path / "Documentation/results")
     monkeypatch.setattr(store, "page_of", lambda *_: "page\n")
@@ -112,14 +111,13 @@ def fixture_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (tmp_path / f"patches/{name}.patch").write_text(PATCH.format(message="Why.", line=name))
     (tmp_path / "programs").mkdir()
     (tmp_path / "programs/a.c").write_text("a")
-    for words in (["init", "-q"], ["add", "."],
-                  ["-c", "user.name=user", "-c", "user.email=user@localhost", "commit", "-q", "-m",
-                   "all"]):
-        subprocess.run(["git", *words], cwd=tmp_path, check=True)
+    for words in ("init -q", "add .",
+                  "-c user.name=user -c user.email=user@localhost commit -q -m all"):
+        subprocess.run(["git", *words.split()], cwd=tmp_path, check=True)
     return tmp_path
 
 
-@pytest.mark.static
+@static
 def test_series_hash(repository: Path) -> None:
     """It is that of the diffs of one group, or of all, in their order; no changelog changes it."""
     def hashes() -> tuple[str, ...]:
@@ -137,14 +135,13 @@ def test_series_hash(repository: Path) -> None:
     assert hashes()[0] != changed
 
 
-@pytest.mark.static
+@static
 @pytest.mark.parametrize("what, said", [
     ("nothing", ""), ("file", "programs changed"), ("gone", "programs is gone"),
     ("patch", "patches of toy changed"), ("preparation", ""),
     ("unrecorded", "what it depends on was not recorded")])
 def test_stale_says_why(repository: Path, what: str, said: str) -> None:
-    """A table is stale when a file, or a patch of its group, is not as it was; the line names it.
-    """
+    """A table is stale when a file or a patch of its group is not as it was; the line names it."""
     depends = {} if what == "unrecorded" else store.depends("toy", ["programs"])
     store.publish("toy", "model", {"kind": "modelled", "series": "x", "depends": depends,
                                    "cells": {"a": 1}})
@@ -161,10 +158,9 @@ def test_stale_says_why(repository: Path, what: str, said: str) -> None:
     assert store.stale(("counted",)) == []
 
 
-@pytest.mark.static
+@static
 def test_stale_timed(repository: Path) -> None:
-    """A block of another CPU model is listed with its series; one of this machine's is stale as
-    other tables are."""
+    """A block of another CPU model is listed with its series; this machine's can be stale."""
     del repository
     own = {**cpu(), "tsc_khz": 1, "hypervisor": "none"}
     blocks = [{"machine": {**own, **more}, "series": series, "depends": {}, "cells": {}}
@@ -176,10 +172,9 @@ def test_stale_timed(repository: Path) -> None:
                              f"{what}: of series y", f"{what}: of series z"]
 
 
-@pytest.mark.static
+@static
 def test_dirty_is_refused(repository: Path, tmp_path: Path) -> None:
-    """Nothing is published of a file, a patch or a kernel tree with changes that are in no commit
-    or patch."""
+    """Nothing is published of files or of a tree with changes that are in no commit or patch."""
     tree = minikernel.make_tree(tmp_path / "linux")
     with pytest.raises(ValueError, match="no kernel tree with the series"):
         store.refusal(["programs"], tree)
@@ -205,7 +200,7 @@ def test_dirty_is_refused(repository: Path, tmp_path: Path) -> None:
     assert store.refusal(["programs"], tree) == ""
 
 
-@pytest.mark.static
+@static
 def test_machine() -> None:
     """The machine has what makes a CPU model, a frequency that is one, and no name of the host."""
     found = machine()
@@ -215,7 +210,7 @@ def test_machine() -> None:
     assert (found["hypervisor"] == "none") == ("hypervisor" not in str(found["copy flags"]).split())
 
 
-@pytest.mark.static
+@static
 def test_text_of() -> None:
     """A table has one line a cell, whatever is in it, and is read back as it was."""
     cells = {"a": {"b": [1, None]}, "c": [{"d": 2}]}
