@@ -1,13 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
-# kernel.sh NAME [FRAGMENT...]: configures and builds a bzImage and the modules from the tree (CF_TREE=, default build/linux)
-# into build/out/NAME, with GROUP= into build/out/GROUP/NAME: tinyconfig plus the fragments in that order, by default those
-# of configs/kernels (selftests/groups.py says what a fragment is). The configuration is made anew only when the fragments
-# changed, so that `make menuconfig` lasts. Runs kbuild each time: it knows best what is out of date.
+# kernel.sh NAME [FRAGMENT...]: configures and builds a bzImage and the modules from the tree
+# (CF_TREE=, default build/linux) into build/out/NAME, with GROUP= into build/out/GROUP/NAME:
+# tinyconfig plus the fragments in that order, by default those of configs/kernels
+# (selftests/groups.py says what a fragment is). The configuration is made anew only when the
+# fragments changed, so that `make menuconfig` lasts. Runs kbuild each time: it knows best what is
+# out of date.
 # Honours CC, HOSTCC, LLVM, KBUILD_BUILD_TIMESTAMP and -j; ccache is used when CC is not set.
-# The modules are installed to NAME/modules, as modprobe -d wants them. TARGETS= names other make targets than these; with
-# TARGETS=configure it only configures.
-# NAME/.series is the hash of the series in it, or none; there is no such file while a build is not whole.
+# The modules are installed to NAME/modules, as modprobe -d wants them. TARGETS= names other make
+# targets than these; with TARGETS=configure it only configures.
+# NAME/.series is the hash of the series in it, or none; there is no such file while a build is not
+# whole.
 . "$(dirname "$0")/lib.sh"
 
 [ $# -ge 1 ] || die "usage: kernel.sh NAME [FRAGMENT...]"
@@ -94,9 +97,13 @@ start=$SECONDS
 # One line for each 200 compiled files on a pipe, kbuild's own output in the log
 read -ra targets <<< "${TARGETS:-bzImage}"
 modules=
-if [ -z "${TARGETS:-}" ] && grep -qx CONFIG_MODULES=y "$out/.config"; then modules=yes targets+=(modules); fi
-if ! make "${flags[@]}" "${targets[@]}" > >(tee "$out/build.log" |
-	awk -v name="$name" '/^  (CC|AS|LD)/ {n++} n && n % 200 == 0 && n != last {print "  " name ": " n " files built"; last = n; fflush()}') 2> "$out/build.err"; then
+if [ -z "${TARGETS:-}" ] && grep -qx CONFIG_MODULES=y "$out/.config"; then
+	modules=yes targets+=(modules)
+fi
+progress='/^  (CC|AS|LD)/ {n++}
+n && n % 200 == 0 && n != last {print "  " name ": " n " files built"; last = n; fflush()}'
+if ! make "${flags[@]}" "${targets[@]}" 2> "$out/build.err" \
+	> >(tee "$out/build.log" | awk -v name="$name" "$progress"); then
 	grep -E 'error|Error|No space' "$out/build.err" | head -5 >&2 || true
 	die "the build of $name failed; see $out/build.err"
 fi
@@ -104,7 +111,8 @@ fi
 # Made anew: no module of an earlier build stays
 [ -n "${TARGETS:-}" ] || rm -rf "$out/modules"
 if [ -n "$modules" ]; then
-	make -s "${flags[@]}" modules_install INSTALL_MOD_PATH="$out/modules" INSTALL_MOD_STRIP=1 > "$out/modules.log" 2>&1 ||
+	make -s "${flags[@]}" modules_install INSTALL_MOD_PATH="$out/modules" INSTALL_MOD_STRIP=1 \
+		> "$out/modules.log" 2>&1 ||
 		die "the modules of $name cannot be installed; see $out/modules.log"
 	cat "$out/modules.log" >&2
 fi

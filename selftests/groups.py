@@ -1,15 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Groups: what the banners of the series name, and what selftests/GROUP/ holds of each. Nothing else lists groups.
+"""Groups: what the banners of the series name, and what selftests/GROUP/ holds of each.
+
+Nothing else lists groups.
 
   groups.py list                      each group of the series with why it exists
-  groups.py fragments TREE OUT NAME.. writes the fragments of a configuration below OUT and prints their paths, in order
+  groups.py fragments TREE OUT NAME.. writes fragments below OUT, prints their paths
   groups.py lost CONFIG FILE..        prints the settings of the files that a .config does not have
-  groups.py kernel NAME               the fragments of a kernel of the tables configs/kernels and selftests/GROUP/kernels
-  groups.py targets TREE              the kselftest targets of the groups that are pushed on TREE, as far as it has them
+  groups.py kernel NAME               the fragments of a kernel of configs/kernels and
+                                      selftests/GROUP/kernels
+  groups.py targets TREE              the kselftest targets that TREE has of its groups
 
-The fragment NAME is configs/NAME.config and, after it, selftests/GROUP/NAME.config of each group that is pushed on the
-tree. Two are made: all-on is options.config of the pushed groups, all-off turns off each option that a gated patch has.
+The fragment NAME is configs/NAME.config and, after it, selftests/GROUP/NAME.config of each group
+that is pushed on the tree. Two are made: all-on is options.config of the pushed groups, all-off
+turns off each option that a gated patch has.
 """
 
 import os
@@ -42,7 +46,7 @@ def folder(group: str) -> Path:
 
 
 def chosen(series: Queue) -> list[str]:
-    """Return the groups that GROUP= names, all of the series when it names none; raises GroupError."""
+    """Return the groups that GROUP= names, all when it names none; raises GroupError."""
     names = list(dict.fromkeys(group.name for group in series.groups))
     wanted = os.environ.get("GROUP", "").split()
     if unknown := [name for name in wanted if name not in names]:
@@ -51,7 +55,7 @@ def chosen(series: Queue) -> list[str]:
 
 
 def pushed(series: Queue, tree: Path) -> list[str]:
-    """Return the groups of which a patch is on the tree, in the order of the series; [] for a tree without any."""
+    """Return the groups of which a patch is on the tree, in the order of the series."""
     applied = tree / ".pc/applied-patches"
     names = set(applied.read_text().split()) if applied.is_file() else set()
     return list(dict.fromkeys(group.name for group in series.groups
@@ -61,7 +65,8 @@ def pushed(series: Queue, tree: Path) -> list[str]:
 def table(path: Path, least: int, most: int) -> list[list[str]]:
     """Return the rows of a table, a line of fields between '|' each; [] when there is no such file.
 
-    Args: the file, the least and the largest number of fields; rows are filled up with "". Raises GroupError.
+    Args: the file, the least and the largest number of fields; rows are filled up with "".
+    Raises GroupError.
     """
     rows = []
     for number, line in enumerate(path.read_text().splitlines() if path.is_file() else [], 1):
@@ -69,7 +74,8 @@ def table(path: Path, least: int, most: int) -> list[list[str]]:
             continue
         row = [field.strip() for field in line.split("|")]
         if not least <= len(row) <= most or not row[0]:
-            raise GroupError(f"{path.relative_to(ROOT) if path.is_relative_to(ROOT) else path}:{number}: "
+            where = path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
+            raise GroupError(f"{where}:{number}: "
                              f"{least} to {most} fields expected: {line.strip()}")
         rows.append(row + [""] * (most - len(row)))
     return rows
@@ -106,10 +112,11 @@ def fragment(series: Queue, tree: Path, name: str) -> str:
     groups = pushed(series, tree)
     if name == "all-on" and not groups:
         raise GroupError(f"no patch of the series is on {tree}: run make apply")
-    files = [folder(group) / f"{'options' if name == 'all-on' else name}.config" for group in groups]
+    stem = "options" if name == "all-on" else name
+    files = [folder(group) / f"{stem}.config" for group in groups]
     files = [path for path in (ROOT / "configs" / f"{name}.config", *files) if path.is_file()]
     if not files and name != "all-on":
-        raise GroupError(f"no fragment configs/{name}.config, and none of that name of a group on {tree}")
+        raise GroupError(f"no fragment configs/{name}.config, and none of a group on {tree}")
     return "".join(path.read_text() for path in files)
 
 
@@ -119,7 +126,7 @@ def fragment_lines(text: str) -> list[str]:
 
 
 def lost_lines(text: str, config: str) -> list[str]:
-    """Return the settings of fragments that a .config does not have; the last one of a symbol counts."""
+    """Return the settings that a .config does not have; the last one of a symbol counts."""
     have = set(config.splitlines())
     on = {line.partition("=")[0] for line in have}
     last = {re.search(r"CONFIG_\w+", line)[0]: line.rstrip() for line in fragment_lines(text)}

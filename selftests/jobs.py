@@ -3,10 +3,11 @@
 """The slow jobs of make test-full: selftests/*/jobs, name | minutes | work | what it shows.
 
   jobs.py list         each job with its minutes and what it shows
-  jobs.py run NAME     does its work; what passed with the same inputs is not done again (FRESH=1 does it all the same)
+  jobs.py run NAME     does its work, unless it passed with the same inputs (FRESH=1: in any case)
 
-Words of the work: packages=SECTION installs a section of configs/packages (what cannot be installed is skipped by the
-tests that need it), kernel=NAME builds one of configs/kernels, kselftests builds these, boot=NAME boots one of the tables,
+Words of the work: packages=SECTION installs a section of configs/packages (what cannot be
+installed is skipped by the tests that need it), kernel=NAME builds one of configs/kernels,
+kselftests builds these, boot=NAME boots one of the tables,
 test=FILE[::FUNCTION] runs the tests of the jobs' folder that are marked full, full=FILE all of
 its tests, the long way (CF_FULL=1). A * in a row stands for each group with a
 folder. A group's jobs are in its folder. Reads what scripts/python.sh sets.
@@ -24,7 +25,8 @@ sys.path.insert(0, str(ROOT))
 from selftests import groups, proofs, results_file  # noqa: E402
 from selftests.queue.mover import fingerprint, listing  # noqa: E402
 
-PROGRAMS = ("gcc", "ld", "quilt", "git", "python3", "clang-19", "qemu-system-x86_64", "qemu-system-i386", "aarch64-linux-gnu-gcc")
+PROGRAMS = ("gcc", "ld", "quilt", "git", "python3", "clang-19", "qemu-system-x86_64",
+            "qemu-system-i386", "aarch64-linux-gnu-gcc")
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,8 @@ class Job:
 
     def tests(self) -> list[str]:
         """Return pytest's arguments for its tests."""
-        return [f"{self.folder}/{word[5:]}" for word in self.work if word.startswith(("test=", "full="))]
+        return [f"{self.folder}/{word[5:]}" for word in self.work
+                if word.startswith(("test=", "full="))]
 
 
 def read_jobs() -> dict[str, Job]:
@@ -54,7 +57,8 @@ def read_jobs() -> dict[str, Job]:
             for name, minutes, work, what in [[field.replace("*", room) for field in row]
                                               for room in rooms] if "*" in row[0] else [row]:
                 if name in jobs or not minutes.isdigit() or not work:
-                    raise groups.GroupError(f"{path.parent.name}/jobs: {name}: a new name, minutes and work expected")
+                    raise groups.GroupError(
+                        f"{path.parent.name}/jobs: {name}: a new name, minutes and work expected")
                 jobs[name] = Job(name, path.parent, int(minutes), tuple(work.split()), what)
     return jobs
 
@@ -62,13 +66,16 @@ def read_jobs() -> dict[str, Job]:
 def key(job: Job) -> str:
     """Return the hash of all that the verdict on a job depends on: repository, tree, tools."""
     files = proofs.contents(ROOT, "series", "Makefile", "README.md", "pytest.ini", *(
-        f"{name}/**/*" for name in (".ci", "patches", "configs", "scripts", "selftests", "Documentation")))
+        f"{name}/**/*"
+        for name in (".ci", "patches", "configs", "scripts", "selftests", "Documentation")))
     tree = Path(os.environ["CF_TREE"])
     touched = {path: proofs.content(tree / path) for path in groups.queue().paths}
-    return proofs.key(name=job.name, work=job.work, kvm=os.environ.get("KVM", "0"),
-                      variables=proofs.variables(), compiler=proofs.toolchain(*os.environ.get("CC", "gcc").split()),
-                      files={name: content for name, content in files.items() if "__pycache__" not in name},
-                      tree=touched, base=fingerprint(listing(tree), set(touched)), tools={name: proofs.version(name) for name in PROGRAMS})
+    return proofs.key(
+        name=job.name, work=job.work, kvm=os.environ.get("KVM", "0"), variables=proofs.variables(),
+        compiler=proofs.toolchain(*os.environ.get("CC", "gcc").split()),
+        files={name: content for name, content in files.items() if "__pycache__" not in name},
+        tree=touched, base=fingerprint(listing(tree), set(touched)),
+        tools={name: proofs.version(name) for name in PROGRAMS})
 
 
 def work(job: Job, results: Path) -> tuple[bool, list[Path]]:
@@ -76,20 +83,23 @@ def work(job: Job, results: Path) -> tuple[bool, list[Path]]:
     passed, parts = True, []
     for word in job.work:
         kind, _, what = word.partition("=")
-        command = {"packages": ["scripts/tools.sh", what], "kernel": ["scripts/kernel.sh", what], "kselftests": ["scripts/kselftests.sh"],
+        command = {"packages": ["scripts/tools.sh", what], "kernel": ["scripts/kernel.sh", what],
+                   "kselftests": ["scripts/kselftests.sh"],
                    "boot": [sys.executable, "-m", "selftests.vm.boots", what]}.get(kind)
         if kind == "boot":
             parts.append(results / f"parts/vm-{what}.json")
         elif kind not in ("test", "full") and not command:
             raise groups.GroupError(f"{job.folder.name}/jobs: {job.name}: unknown word {word}")
         if command:
-            passed &= subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL).returncode == 0 or kind == "packages"
+            done = subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL)
+            passed &= done.returncode == 0 or kind == "packages"
     if job.tests():
         name = f"job-{job.name}"
         long = any(word.startswith("full=") for word in job.work)
         command = ["scripts/pytest.sh", name, *([] if long else ["-m", "full"]), *job.tests()]
         env = os.environ | ({"CF_FULL": "1"} if long else {})
-        passed &= subprocess.run(command, cwd=ROOT, env=env, stdin=subprocess.DEVNULL).returncode == 0
+        done = subprocess.run(command, cwd=ROOT, env=env, stdin=subprocess.DEVNULL)
+        passed &= done.returncode == 0
         parts.append(results / f"parts/{name}.json")
     return passed, parts
 

@@ -18,7 +18,9 @@ from selftests.queue.proc import each, jobs, last_lines, run
 
 MOST_WAIVERS = 10
 HELP_LINES = 3
-CHECKPATCH_LINE = re.compile(r"^(?:\S+?:\d+: |)(?P<level>ERROR|WARNING|CHECK):(?P<type>[A-Z0-9_]+): (?P<text>.*)$")
+CHECKPATCH_LINE = re.compile(
+    r"^(?:\S+?:\d+: |)(?P<level>ERROR|WARNING|CHECK):(?P<type>[A-Z0-9_]+): (?P<text>.*)$"
+)
 NOBODY = re.compile(r"THE REST|\(open list\)$")
 DOC_SUFFIXES = {".c", ".h", ".S"}
 
@@ -197,7 +199,9 @@ def kconfig_entry(text: str, symbol: str) -> list[str]:
     for line in lines:
         if re.match(rf"\s*(menu)?config {symbol}\s*$", line):
             entry.append(line)
-        elif entry and re.match(r"(menu)?config |menu |endmenu|choice|endchoice|if |endif|source ", line):
+        elif entry and re.match(
+            r"(menu)?config |menu |endmenu|choice|endchoice|if |endif|source ", line
+        ):
             break
         elif entry:
             entry.append(line)
@@ -247,7 +251,9 @@ def needs_plugins(fragment: Path) -> bool:
     return "CONFIG_GCC_PLUGINS=y" in fragment.read_text().splitlines()
 
 
-def check_config_fragments(small: Path, fragments: list[Path], kernel: Path, scratch: Path) -> list[str]:
+def check_config_fragments(
+    small: Path, fragments: list[Path], kernel: Path, scratch: Path
+) -> list[str]:
     """Each line of each fragment survives tinyconfig + small.config + olddefconfig.
 
     Args: small.config, the fragments, the pushed tree, a directory for O=.

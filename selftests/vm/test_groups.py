@@ -5,6 +5,7 @@ The clone is CF_BUILD/group-x, removed when it passed; downloads, ccache and ver
 CF_CACHE.
 """
 
+import difflib
 import json
 import os
 import shutil
@@ -37,23 +38,33 @@ def clone(where: Path) -> None:
         subprocess.run(["git", *words], cwd=where, check=True, stdin=subprocess.DEVNULL)
 
 
+def must_make(where: Path, *words: str) -> None:
+    """Run make in a clone; a failure shows the last lines of it."""
+    env = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+    env["CACHE"] = os.environ.get("CF_CACHE") or str(Path.home() / ".cache/cache-footprint")
+    done = subprocess.run(
+        ["make", *words], cwd=where, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, text=True, errors="replace")
+    assert done.returncode == 0, f"make {words}: {done.returncode}: {done.stdout[-3000:]}"
+
+
+def passed(where: Path, group: str) -> set[str]:
+    """Build, boot and test a group in a clone; return the ids that passed."""
+    must_make(where, f"GROUP={group}")
+    must_make(where, "test", f"GROUP={group}")
+    tests = json.loads((where / "build/results" / group / "tests.json").read_text())["tests"]
+    return {row["id"] for row in tests if row["status"] == "pass"}
+
+
 def check_of(group: str) -> Callable[[], None]:
     """Return the test of a group."""
     def test() -> None:
         where = Path(os.environ["CF_BUILD"]) / f"group-{group}"
         clone(where)
-        env = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
-        env["CACHE"] = os.environ.get("CF_CACHE") or str(Path.home() / ".cache/cache-footprint")
-        for words in ([], ["test"]):
-            done = subprocess.run(
-                ["make", *words, f"GROUP={group}"], cwd=where, env=env, stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
-            assert done.returncode == 0, f"make {words}: {done.returncode}: {done.stdout[-3000:]}"
-        tests = json.loads((where / "build/results" / group / "tests.json").read_text())["tests"]
-        passed = {row["id"] for row in tests if row["status"] == "pass"}
+        ids = passed(where, group)
         wanted = boots.chosen(boots.read_tables([group]), [], "test", [group])
-        assert {f"vm/boot_{boot.name}" for boot in wanted} <= passed
-        assert any(name.startswith(f"{group}/") for name in passed)
+        assert {f"vm/boot_{boot.name}" for boot in wanted} <= ids
+        assert any(name.startswith(f"{group}/") for name in ids)
         shutil.rmtree(where)
 
     test.__doc__ = f"The group {group}."
@@ -64,3 +75,76 @@ for name in groups.chosen(groups.queue()):
     if groups.folder(name).is_dir():
         globals()[f"test_group_{name}"] = check_of(name)
 del name
+
+# A toy group: a suite of KUnit that it adds, and the option for it
+TOY_C = """// SPDX-License-Identifier: GPL-2.0
+/* A toy. */
+
+#include <kunit/test.h>
+
+static void toy_plays(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, 1 + 1, 2);
+}
+
+static struct kunit_case toy_cases[] = {
+	KUNIT_CASE(toy_plays),
+	{}
+};
+
+static struct kunit_suite toy_suite = {
+	.name = "toy",
+	.test_cases = toy_cases,
+};
+kunit_test_suite(toy_suite);
+"""
+TOY_KCONFIG = """
+config TOY
+	bool "A toy"
+	depends on KUNIT=y
+	help
+	  Build a toy that plays when the kernel boots. It has one test
+	  and nothing else.
+
+	  If unsure, say N.
+"""
+TOY = {
+    "selftests/toy/options.config": "CONFIG_TOY=y\n",
+    "selftests/toy/ids.txt": "kunit/toy. toy/\n",
+    "selftests/toy/boots": "toy_on | vm | toy=1 | kunit\n",
+    "Documentation/toy.rst": ".. SPDX-License-Identifier: GPL-2.0\n\nA toy\n=====\n\nTOY plays.\n",
+}
+
+
+def toy_patch(subject: str, tree: Path, added: dict[str, str]) -> str:
+    """Return a patch that adds text at the end of files of a tree, or new files."""
+    text = ("From: A Person <person@example.org>\nDate: Thu, 1 Jan 2026 00:00:00 +0000\n"
+            f"Subject: [PATCH] {subject}\n\nThere is no toy. Add one.\n---\n"
+            "Patch-mainline: no, a toy\n\n")
+    for name, more in added.items():
+        path = tree / name
+        old = path.read_text().splitlines(keepends=True) if path.is_file() else []
+        text += "".join(difflib.unified_diff(
+            old, old + more.splitlines(keepends=True), f"a/{name}" if old else "/dev/null",
+            f"b/{name}"))
+    return text
+
+
+def test_new_group() -> None:
+    """A group of two patches that is added by adding files builds, boots and has results."""
+    where = Path(os.environ["CF_BUILD"]) / "new-group"
+    clone(where)
+    must_make(where, "base")
+    tree = where / "build/linux"
+    option = {"lib/Kconfig": TOY_KCONFIG, "lib/Makefile": "\nobj-$(CONFIG_TOY) += toy.o\n"}
+    patches = {
+        "lib-add-a-toy.patch": toy_patch("lib: Add a toy", tree, {"lib/toy.c": TOY_C}),
+        "lib-make-the-toy-an-option.patch":
+            toy_patch("lib: Make the toy an option", tree, option)}
+    for name, text in {**TOY, **{f"patches/{key}": patches[key] for key in patches}}.items():
+        (where / name).parent.mkdir(parents=True, exist_ok=True)
+        (where / name).write_text(text)
+    with (where / "series").open("a") as series:
+        series.write("\n# --- group toy: it plays ---\n" + "".join(f"{x}\n" for x in patches))
+    assert {"vm/boot_toy_on", "toy/toy_plays"} <= passed(where, "toy")
+    shutil.rmtree(where)
