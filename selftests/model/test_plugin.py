@@ -70,7 +70,7 @@ class Plain:
 
 
 class PlainMachine:
-    """CPUs with two caches each and one for all, as hierarchy.h describes them."""
+    """CPUs with two caches each and one for all, as model.h describes them."""
 
     def __init__(self, geometry: list[str], cpus: int, nt: str, policy: str = "lru") -> None:
         llc = Plain(geometry[2], policy)
