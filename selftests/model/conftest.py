@@ -17,7 +17,9 @@ FULL = "--geometry=l1d=32K:full --geometry=l2=256K:full --geometry=llc=1M:full"
 LARGER = "--geometry=l1d=64K:16 --geometry=l2=512K:8 --geometry=llc=2M:32"
 RING = "ring --set=tasks=64 --set=rounds=20"
 RINGS = "rings --set=tasks=4:16 --set=switches=200"
-WRITERS = "writers --set=file_kib=1024 --set=writers=2 --range=rep_movs_alternative"
+# A page that is zeroed when it is allocated is in the caches before the copy writes to it
+WRITERS = ("writers --set=file_kib=1024 --set=writers=2 --range=rep_movs_alternative"
+           " --append=init_on_alloc=0")
 
 # Name of a boot: what it runs. What tests share is booted once.
 BOOTS = {
