@@ -1,170 +1,181 @@
 # SPDX-License-Identifier: GPL-2.0
+# Tests compare.py on small compiled objects.
 """Each test compiles fixtures/unit.c twice and says what compare.py must find in the pair."""
 
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from selftests.identity.compare import plain_name
+
 HERE = Path(__file__).resolve().parent
-UNIT = HERE / "fixtures/unit.c"
+UNIT = HERE / "fixtures" / "unit.c"
 FLAGS = ["-O2", "-c", "-fno-pic", "-mcmodel=kernel", "-fno-asynchronous-unwind-tables",
          "-fcf-protection=none", "-fno-inline", "-fno-toplevel-reorder"]
 CLEAN_LINE = "identity: 1 objects, 8 functions compared, 0 differ"
-Run = subprocess.CompletedProcess[str]
 
 
-def build(directory: Path, *flags: str, name: str = "dir/unit.o") -> Path:
-    """Compile the unit into directory, with more flags; returns the directory."""
+def build(directory: Path, *defines: str, name: str = "dir/unit.o", flags: tuple[str, ...] = ()) -> Path:
+    """Compile the unit with defines into directory; the directory."""
     target = directory / name
     target.parent.mkdir(parents=True, exist_ok=True)
-    subprocess.run(["gcc", *FLAGS, *flags, "-o", target, UNIT], check=True)
+    macros = [f"-D{d}" for d in defines]
+    subprocess.run(["gcc", *FLAGS, *flags, *macros, "-o", target, UNIT], check=True)
     return directory
 
 
-def assemble(directory: Path, text: str) -> Path:
-    """Assemble a text into directory; returns the directory."""
-    directory.mkdir()
-    command = ["gcc", "-c", "-x", "assembler", "-o", directory / "unit.o", "-"]
-    subprocess.run(command, input=text, text=True, check=True)
-    return directory
-
-
-@pytest.fixture(name="pair")
-def fixture_pair(tmp_path: Path) -> tuple[Path, Path]:
-    """Two builds of the same."""
-    return build(tmp_path / "a"), build(tmp_path / "b")
-
-
-def identity(*arguments: object) -> Run:
+def identity(*arguments: object) -> subprocess.CompletedProcess[str]:
     """Run compare.py."""
     return subprocess.run([sys.executable, HERE / "compare.py", *map(str, arguments)],
                           capture_output=True, text=True, check=False)
 
 
-def assert_clean(run: Run, line: str = CLEAN_LINE) -> None:
-    """No finding."""
-    assert (run.returncode, run.stdout.splitlines(), run.stderr) == (0, [line], "")
+def compare(tmp_path: Path, *defines: str) -> subprocess.CompletedProcess[str]:
+    """compare.py on the reference and the unit with defines."""
+    return identity(build(tmp_path / "a"), build(tmp_path / "b", *defines))
 
 
-def assert_found(run: Run, *parts: str) -> None:
-    """A finding with each of these parts, and the count of findings at the end."""
+def assert_clean(run: subprocess.CompletedProcess[str]) -> None:
+    assert (run.returncode, run.stdout.splitlines(), run.stderr) == (0, [CLEAN_LINE], "")
+
+
+def assert_found(run: subprocess.CompletedProcess[str], *beginnings: str) -> None:
+    """Exactly these findings, by how their lines begin, and the count of them at the end."""
+    lines = run.stdout.splitlines()
     assert run.returncode == 1, run.stdout + run.stderr
-    *lines, last = run.stdout.splitlines()
-    assert last.endswith(f", {len(lines)} differ")
-    for part in parts:
-        assert any(part in line for line in lines), run.stdout
+    assert len(lines) == len(beginnings) + 1, run.stdout
+    for line, beginning in zip(lines, beginnings):
+        assert line.startswith(beginning), run.stdout
+    assert lines[-1].endswith(f", {len(beginnings)} differ")
 
 
-def assert_refused(run: Run, message: str) -> None:
+def assert_refused(run: subprocess.CompletedProcess[str], message: str) -> None:
     """Exit 2 and one clear line."""
-    assert (run.returncode, run.stdout) == (2, ""), run.stdout + run.stderr
-    (line,) = run.stderr.splitlines()
-    assert line.startswith("identity: error: ") and message in line
+    assert run.returncode == 2, run.stdout + run.stderr
+    assert run.stdout == ""
+    lines = run.stderr.splitlines()
+    assert len(lines) == 1 and lines[0].startswith("identity: error: ") and message in lines[0]
 
 
-def test_equal_bytes(pair: tuple[Path, Path]) -> None:
-    assert_clean(identity(*pair))
+def test_equal_bytes(tmp_path: Path) -> None:
+    assert_clean(compare(tmp_path))
 
 
-def test_equal_code_in_different_files(pair: tuple[Path, Path]) -> None:
-    """Sections that are not loaded do not count, nor do labels of the compiler."""
-    a, b = pair
-    build(b, "-g", "-Wa,--keep-locals")
+def test_equal_code_in_different_files(tmp_path: Path) -> None:
+    """Other bytes, same code: the symbol table alone differs, so this goes through objdump."""
+    a, b = build(tmp_path / "a"), build(tmp_path / "b", flags=("-Wa,--keep-locals",))
     assert (a / "dir/unit.o").read_bytes() != (b / "dir/unit.o").read_bytes()
     assert_clean(identity(a, b))
 
 
-def found_by(flag: str, *parts: str) -> Callable[[tuple[Path, Path]], None]:
-    """Return a test: the unit compiled with one more flag, and parts of what is found then."""
-
-    def test(pair: tuple[Path, Path]) -> None:
-        build(pair[1], flag)
-        assert_found(identity(*pair), *parts)
-
-    return test
+def test_one_instruction_more(tmp_path: Path) -> None:
+    assert_found(compare(tmp_path, "ONE_MORE"),
+                 "dir/unit.o: count: first differing instruction: A: +0x0 ")
 
 
-test_one_instruction_more = found_by("-DONE_MORE", "dir/unit.o: .text count+0x", "f390")
-test_constant_in_normal_code = found_by("-DADDEND=101", ".text add+0x2: A: 64", " B: 65")
-# A line number counts as any other number: the builds have to fix it
-test_line_number_of_might_sleep = found_by("-DLINE=20", ".text sleep_here+0x")
-test_number_of_another_function = found_by("-DNUMBER=20", ".text number_here+0x1: A: 0a", " B: 14")
-# The instruction is the same, the text it points to is not
-test_text_of_a_string = found_by("-DTEXT=\"other\"", "b'first", "b'other")
-test_added_function = found_by("-DADDED", ".text", " B: ", "added ")
-test_moved_to_another_section = found_by(
-    "-DLATER", ".text count+0x0: A: ", "unit.o: .text.later: A: absent B: "
-)
-test_size_of_a_structure = found_by(
-    "-DMORE_STATE", ".bss state+0x0: A: ", " O size 0x20 ", " O size 0x40 ", ".text sum+0x"
-)
-test_code_without_symbol = found_by(
-    "-DREPLACEMENT", "dir/unit.o: .altinstr_replacement: A: e8", " B: f8"
-)
-test_exception_table = found_by("-DFIXUP", "dir/unit.o: __ex_table", "size 0xc ", "size 0x18 ")
+def test_constant_in_normal_code(tmp_path: Path) -> None:
+    run = compare(tmp_path, "ADDEND=101")
+    assert_found(run, "dir/unit.o: add: first differing instruction: ")
+    assert "0x64(" in run.stdout and "0x65(" in run.stdout
+
+
+def test_line_number_of_might_sleep(tmp_path: Path) -> None:
+    """A line number counts as any other number: the builds have to fix it."""
+    assert_found(compare(tmp_path, "LINE=20"), "dir/unit.o: ")
+
+
+def test_number_of_another_function(tmp_path: Path) -> None:
+    assert_found(compare(tmp_path, "NUMBER=20"),
+                 "dir/unit.o: number_here: first differing instruction: ")
+
+
+def test_local_suffix(tmp_path: Path) -> None:
+    assert_clean(compare(tmp_path, 'SUFFIX="41"'))
+
+
+@pytest.mark.parametrize("a, b", [
+    ("__UNIQUE_ID_addressable_trap_523.6", "__UNIQUE_ID_addressable_trap_526.4"),
+    ("__UNIQUE_ID_addressable_trap_523", "__UNIQUE_ID_addressable_trap_7"),
+    ("batch", "batch__imv"),
+    ("local.3", "local__imv.12"),
+])
+def test_names_of_one_thing(a: str, b: str) -> None:
+    assert plain_name(a) == plain_name(b)
+
+
+def test_text_of_a_string(tmp_path: Path) -> None:
+    """The instruction is the same, the text it points to is not."""
+    run = compare(tmp_path, 'TEXT="other"')
+    assert_found(run, "dir/unit.o: number_here: first differing instruction: ")
+    assert "b'first'" in run.stdout and "b'other'" in run.stdout
+
+
+def test_added_function(tmp_path: Path) -> None:
+    assert_found(compare(tmp_path, "ADDED"), "dir/unit.o: added: A: absent B: present")
 
 
 def test_removed_function(tmp_path: Path) -> None:
-    a, b = build(tmp_path / "a", "-DADDED"), build(tmp_path / "b")
-    assert_found(identity(a, b), ".text", "added g     F ")
+    run = identity(build(tmp_path / "a", "ADDED"), build(tmp_path / "b"))
+    assert_found(run, "dir/unit.o: added: A: present B: absent")
 
 
-def test_local_suffix(pair: tuple[Path, Path]) -> None:
-    build(pair[1], '-DSUFFIX="41"')
-    assert_clean(identity(*pair))
+def test_moved_to_another_section(tmp_path: Path) -> None:
+    run = compare(tmp_path, "LATER")
+    assert run.returncode == 1
+    assert "dir/unit.o: count: first differing instruction: A: section .text B: section .text.later" in run.stdout
 
 
-@pytest.mark.parametrize("a, b, same", [
-    ("__UNIQUE_ID_addressable_trap_523.6", "__UNIQUE_ID_addressable_trap_526.4", True),
-    ("__UNIQUE_ID_addressable_trap_523", "__UNIQUE_ID_addressable_trap_7", True),
-    ("__initcall__kmod_unit__12_345_start6", "__initcall__kmod_unit__1_6_start6", True),
-    ("__BTF_ID__struct__task_struct__3", "__BTF_ID__struct__task_struct__45", True),
-    ("batch", "batch__imv", True),
-    ("local.3", "local__imv.12", True),
-    ("local.3", "another.3", False),
-    ("copy_4", "copy_8", False),
-])
-def test_names_of_one_thing(tmp_path: Path, a: str, b: str, same: bool) -> None:
-    """Numbers that are handed out in order are none of the name's; two names stay two."""
-    text = ".type f, @function\nf: mov x.5, %eax\n.data\n.globl {0}\n{0}: .long {0}\nx.5: .long 1"
-    run = identity(*(assemble(tmp_path / name, text.format(name)) for name in (a, b)))
-    assert run.returncode == (0 if same else 1), run.stdout + run.stderr
+def test_size_of_a_structure(tmp_path: Path) -> None:
+    assert_found(compare(tmp_path, "MORE_STATE"),
+                 "dir/unit.o: state: data size: A: 32 (.bss) B: 64 (.bss)",
+                 "dir/unit.o: sum: first differing instruction: ")
 
 
-def test_object_on_one_side(pair: tuple[Path, Path]) -> None:
-    build(pair[1], name="dir/new.o")
-    assert_found(identity(*pair), "dir/new.o: object: A: absent B: present")
+def test_code_without_symbol(tmp_path: Path) -> None:
+    assert_found(compare(tmp_path, "REPLACEMENT"),
+                 "dir/unit.o: [.altinstr_replacement]: first differing instruction: A: +0x0 lfence B: +0x0 sfence")
 
 
-def test_left_out_objects(pair: tuple[Path, Path]) -> None:
+def test_exception_table(tmp_path: Path) -> None:
+    assert_found(compare(tmp_path, "FIXUP"), "dir/unit.o: __ex_table: section size: A: 12 B: 24")
+
+
+def test_object_on_one_side(tmp_path: Path) -> None:
+    a, b = build(tmp_path / "a"), build(tmp_path / "b")
+    build(b, name="dir/new.o")
+    assert_found(identity(a, b), "dir/new.o: object: A: absent B: present")
+
+
+def test_left_out_objects(tmp_path: Path) -> None:
     """Aggregates, host programs and objects made from the configuration do not count."""
-    for name in ("vmlinux.o", "built-in.o", "x.mod.o", "scripts/host.o", "arch/x86/tools/host.o",
-                 "kernel/configs.o", "dir/part.o"):
-        build(pair[1], name=name)
-    (pair[1] / "dir/.part.o.cmd").write_text(
-        "savedcmd_dir/part.o := ld -m elf_x86_64 -r -o dir/part.o @dir/part.mod\n"
-    )
-    assert_clean(identity(*pair))
+    a, b = build(tmp_path / "a"), build(tmp_path / "b")
+    for name in ("vmlinux.o", "built-in.o", "x.mod.o", "scripts/host.o", "arch/x86/tools/host.o", "kernel/configs.o"):
+        build(b, name=name)
+    build(b, name="dir/part.o")
+    (b / "dir/.part.o.cmd").write_text("savedcmd_dir/part.o := ld -m elf_x86_64 -r -o dir/part.o @dir/part.mod\n")
+    assert_clean(identity(a, b))
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_many_objects(pair: tuple[Path, Path], jobs: int) -> None:
+def test_many_objects(tmp_path: Path, jobs: int) -> None:
     """The one that differs is found among many, whatever the number of processes."""
-    for side in pair:
-        for i in range(20):
+    a, b = build(tmp_path / "a"), build(tmp_path / "b")
+    for i in range(20):
+        for side in (a, b):
             shutil.copy(side / "dir/unit.o", side / f"dir/{i}.o")
-    build(pair[1], "-DADDEND=101", name="dir/7.o")
-    run = identity(*pair, "--jobs", jobs)
-    assert_found(run, "dir/7.o: .text add+0x")
+    build(b, "ONE_MORE", name="dir/7.o")
+    run = identity(a, b, "--jobs", jobs)
+    assert_found(run, "dir/7.o: count: ")
     assert run.stdout.endswith("identity: 21 objects, 168 functions compared, 1 differ\n")
 
 
 def test_empty_directories(tmp_path: Path) -> None:
-    assert_refused(identity(tmp_path, tmp_path), "no object in ")
+    for side in ("a", "b"):
+        (tmp_path / side).mkdir()
+    assert_refused(identity(tmp_path / "a", tmp_path / "b"), "no object in ")
 
 
 def test_one_empty_directory(tmp_path: Path) -> None:
@@ -177,23 +188,27 @@ def test_missing_directory(tmp_path: Path) -> None:
 
 
 def test_no_function_at_all(tmp_path: Path) -> None:
-    data = assemble(tmp_path / "a", ".data\n.long 1")
-    assert_refused(identity(data, data), "no function in ")
+    for side in ("a", "b"):
+        (tmp_path / side).mkdir()
+        subprocess.run(["gcc", "-c", "-x", "c", "-o", tmp_path / side / "data.o", "-"],
+                       input=b"int data = 1;", check=True)
+    assert_refused(identity(tmp_path / "a", tmp_path / "b"), "no function in ")
 
 
 @pytest.mark.parametrize("content", [b"", b"text", b"\x7fELF\2\1\1" + bytes(100)])
-def test_not_an_object(pair: tuple[Path, Path], content: bytes) -> None:
-    (pair[1] / "dir/unit.o").write_bytes(content)
-    assert_refused(identity(*pair), "unit.o")
+def test_not_an_object(tmp_path: Path, content: bytes) -> None:
+    a, b = build(tmp_path / "a"), build(tmp_path / "b")
+    (b / "dir/unit.o").write_bytes(content)
+    assert_refused(identity(a, b), "unit.o is ")
 
 
-@pytest.mark.parametrize("size", [200, 2000])
-def test_truncated_object(pair: tuple[Path, Path], size: int) -> None:
-    path = pair[1] / "dir/unit.o"
-    path.write_bytes(path.read_bytes()[:-size])
-    assert_refused(identity(*pair), "objdump cannot read ")
+def test_truncated_object(tmp_path: Path) -> None:
+    a, b = build(tmp_path / "a"), build(tmp_path / "b")
+    path = b / "dir/unit.o"
+    path.write_bytes(path.read_bytes()[:-200])
+    assert_refused(identity(a, b), "is a damaged ELF object")
 
 
-def test_no_objdump(pair: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_objdump(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OBJDUMP", "objdump-that-is-not-there")
-    assert_refused(identity(*pair), "objdump-that-is-not-there does not run")
+    assert_refused(compare(tmp_path, "ONE_MORE"), "objdump-that-is-not-there does not run")
