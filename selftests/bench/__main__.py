@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """Times what the series changes, in user space on the real CPU: builds and runs the benchmarks
-selftests/GROUP/bench.py, keeps medians and quartiles in Documentation/results/GROUP/bench.json.
+selftests/GROUP/bench*.py, keeps medians and quartiles in
+Documentation/results/GROUP/bench*.json.
 
 The figures are of this machine: a run replaces those of its CPU model only. A difference counts
 when it is larger than the noise: the same copy, measured as two. No figure decides whether a test
@@ -34,14 +35,16 @@ def main() -> int:
     if args.rounds < 15:
         parser.error("at least 15 rounds are needed")
     code = 0
-    for group in args.group:
+    tables = [(group, path.stem) for group in args.group
+              for path in sorted((HERE.parent / group).glob("bench*.py"))]
+    for group, name in tables:
         try:
-            measure(group, args.tree, args.rounds)
+            measure(group, name, args.tree, args.rounds)
         except (BenchError, OSError, ValueError, KeyError, subprocess.CalledProcessError) as error:
-            print(f"bench: {group}: {error}", file=sys.stderr)
+            print(f"bench: {group}/{name}: {error}", file=sys.stderr)
             code = 1
         except KeyboardInterrupt:
-            print(f"bench: {group}: interrupted; the old result is kept", file=sys.stderr)
+            print(f"bench: {group}/{name}: interrupted; the old result is kept", file=sys.stderr)
             return 130
     return code
 

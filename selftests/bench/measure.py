@@ -6,6 +6,7 @@ from __future__ import annotations
 import datetime
 import importlib
 import json
+import os
 import statistics
 import subprocess
 from collections import defaultdict
@@ -21,7 +22,8 @@ HERE = Path(__file__).resolve().parent
 UNIT = "cycles of the time-stamp counter"
 LOOPS = "tools/testing/selftests/x86/copyloops"
 
-# By size and copy: median and quartiles
+# By size and copy: median and quartiles, and of some the worst
+STATISTICS = ("median", "low", "high", "worst")
 Measured = dict[str, dict[str, dict[str, Any]]]
 
 
@@ -80,8 +82,8 @@ def samples(program: Path, measure: str | Path, rounds: int,
 
 
 def cells_of(measures: dict[str, Measured]) -> dict[str, dict[str, list[float]]]:
-    """Return summaries as a table's cells MEASURE/SIZE: median and quartiles of each copy."""
-    return {f"{measure}/{size}": {name: [found["median"], found["low"], found["high"]]
+    """Return summaries as a table's cells MEASURE/SIZE: a list of the statistics of each copy."""
+    return {f"{measure}/{size}": {name: [found[key] for key in STATISTICS if key in found]
                                   for name, found in copies.items()}
             for measure, sizes in measures.items() for size, copies in sizes.items()}
 
@@ -91,7 +93,7 @@ def measures_of(block: dict[str, Any]) -> dict[str, Measured]:
     found: dict[str, Measured] = defaultdict(dict)
     for cell, copies in block["cells"].items():
         measure, _, size = cell.partition("/")
-        found[measure][size] = {name: dict(zip(("median", "low", "high"), values, strict=True))
+        found[measure][size] = {name: dict(zip(STATISTICS, values, strict=False))
                                 for name, values in copies.items()}
     return dict(found)
 
@@ -123,22 +125,23 @@ def page_of(table: Table, part: Callable[[dict[str, Any]], str]) -> str:
     return "\n".join(parts)
 
 
-def keep(group: str, block: dict[str, Any]) -> None:
+def keep(group: str, block: dict[str, Any], name: str = "bench") -> None:
     """Publish a block of a group's table, in place of its CPU model's. Raises as store.read()."""
-    there = store.file_of(group, "bench").exists()
-    blocks = store.read(group, "bench")["blocks"] if there else []
+    there = store.file_of(group, name).exists()
+    blocks = store.read(group, name)["blocks"] if there else []
     others = [other for other in blocks if not same_model(other["machine"], block["machine"])]
-    store.publish(group, "bench", {"kind": "timed", "unit": UNIT, "blocks": [*others, block]})
+    store.publish(group, name, {"kind": "timed", "unit": UNIT, "blocks": [*others, block]})
 
 
-def measure(group: str, tree: Path, rounds: int) -> None:
-    """Run selftests/GROUP/bench.py and publish what it measures.
+def measure(group: str, name: str, tree: Path, rounds: int) -> None:
+    """Run selftests/GROUP/NAME.py and publish what it measures.
 
     tree: with the series pushed; rounds: how often each copy has its turn. Raises OSError,
     BenchError, and ValueError for a tree or a repository of which no result is published.
     """
-    program = importlib.import_module(f"selftests.{group}.bench")
-    files = [f"selftests/{group}/{name}" for name in ("bench.py", *program.PROGRAMS)]
+    program = importlib.import_module(f"selftests.{group}.{name}")
+    files = [os.path.normpath(f"selftests/{group}/{file}")
+             for file in (f"{name}.py", *program.PROGRAMS)]
     depends = store.ready(group, files, tree)
     more = program.run(tree, rounds)
     store.unchanged(group, depends)
@@ -147,4 +150,5 @@ def measure(group: str, tree: Path, rounds: int) -> None:
         "rounds": rounds, "series": store.series_hash(store.queue_of_today()),
         "command": f"make bench GROUP={group} ROUNDS={rounds}",
         "date": datetime.date.today().isoformat(), "depends": depends,
-        **{key: cells_of(value) if key == "cells" else value for key, value in more.items()}})
+        **{key: cells_of(value) if key == "cells" else value for key, value in more.items()}},
+        name)

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Times user copies by the distance between their two addresses, (destination - source) modulo
+ * 4 KiB: some CPUs take far longer for rep movsb where it is small. In user space, on the real CPU,
+ * with the kernel's own routines; and the system calls that copy, on the kernel that runs.
+ *
+ * usage: window hot|isolated|calls ROUNDS
+ *   hot       copies without a pause between them
+ *   isolated  one copy at a time, the store buffer empty before and after it
+ *   calls     pread() and pwrite() of a file in memory, read() of a pipe and of a Unix socket
+ *
+ * A line of JSON for each distance ("delta") and size, by copy: median, lower and upper quartile
+ * and the worst over the alignments of the source (0 to 63), of the medians of ROUNDS samples each,
+ * in cycles of the time-stamp counter for a copy; calls: over the samples, at one alignment. Copies
+ * take turns; "none" is the call of a routine that copies nothing, "again" rep movsb once more: the
+ * difference is the machine's noise.
+ */
+#include <err.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "../bench/tsc.h"
+
+#define COUNT(a) (sizeof(a) / sizeof(*(a)))
+#define PAGE 4096
+#define LARGEST 65536
+#define ALIGNMENTS 64
+#define MOST_ROUNDS 101
+
+static const size_t sizes[] = { 1, 16, 64, 128, 256, 512, 1024, 4096, 32768, LARGEST };
+/* After 0 to 127; behind these the destination ends before the source begins, modulo 4 KiB */
+static const size_t far[] = {
+	128, 160, 192, 256, 512, 1024, 2048, 3072, 3840, 4000, 4032, 4048, 4064, 4080, 4088, 4095,
+};
+
+static unsigned char *source, *target;
+
+static __attribute__((noinline)) void none(void *dst, const void *src, size_t n)
+{
+	asm volatile("" : "+c" (n), "+D" (dst), "+S" (src) : : "memory");
+}
+
+static __attribute__((noinline)) void movsb(void *dst, const void *src, size_t n)
+{
+	asm volatile("rep movsb" : "+c" (n), "+D" (dst), "+S" (src) : : "memory");
+}
+
+static __attribute__((noinline)) void unrolled(void *dst, const void *src, size_t n)
+{
+	asm volatile("call copy_user_unrolled" : "+c" (n), "+D" (dst), "+S" (src)
+		     : : "memory", "rax", "cc");
+}
+
+static __attribute__((noinline)) void string(void *dst, const void *src, size_t n)
+{
+	asm volatile("call copy_user_string" : "+c" (n), "+D" (dst), "+S" (src)
+		     : : "memory", "rax", "cc");
+}
+
+static const struct copy {
+	const char *name;
+	void (*call)(void *dst, const void *src, size_t n);
+} copies[] = {
+	{ "none", none }, { "movsb", movsb }, { "again", movsb }, { "unrolled", unrolled },
+	{ "string", string },
+};
+
+static int rising(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* The part of n values below which a fourth, a half (2), three fourths (3) of them are */
+static double quartile(double *values, size_t n, unsigned int fourths)
+{
+	qsort(values, n, sizeof(*values), rising);
+	return values[(n - 1) * fourths / 4];
+}
+
+static void print_values(const char *name, double *values, size_t n, bool last)
+{
+	double low = quartile(values, n, 1), median = quartile(values, n, 2);
+
+	printf("\"%s\": [%.1f, %.1f, %.1f, %.1f]%s", name, median, low, quartile(values, n, 3),
+	       values[n - 1], last ? "}\n" : ", ");
+}
+
+/* Cycles of a copy, over as many copies as are some thousand cycles */
+static double sample(const struct copy *copy, unsigned char *dst, const unsigned char *src,
+		     size_t n, bool isolated)
+{
+	unsigned int calls = n >= 16384 ? 2 : n >= 1024 ? 8 : 32;
+	uint64_t sum = 0, start;
+
+	if (!isolated) {
+		start = cycles();
+		for (unsigned int i = 0; i < calls; i++)
+			copy->call(dst, src, n);
+		return (double)(cycles() - start) / calls;
+	}
+	for (unsigned int i = 0; i < calls; i++) {
+		start = cycles();
+		copy->call(dst, src, n);
+		sum += cycles() - start;
+	}
+	return (double)sum / calls;
+}
+
+static void sweep(size_t n, size_t delta, long rounds, bool isolated)
+{
+	static double samples[COUNT(copies)][MOST_ROUNDS], medians[COUNT(copies)][ALIGNMENTS];
+	size_t step = n >= 16384 ? 8 : 1, count = 0;
+
+	for (size_t at = 0; at < ALIGNMENTS; at += step, count++) {
+		const unsigned char *src = source + at;
+		unsigned char *dst = target + (at + delta) % PAGE;
+
+		for (long r = -1; r < rounds; r++)	/* one turn to warm up */
+			for (size_t c = 0; c < COUNT(copies); c++)
+				samples[c][r < 0 ? 0 : r] = sample(&copies[c], dst, src, n,
+								   isolated);
+		for (size_t c = 0; c < COUNT(copies); c++)
+			medians[c][count] = quartile(samples[c], rounds, 2);
+		if (memcmp(dst, src, n))
+			errx(1, "no copy was made");
+	}
+	printf("{\"bytes\": %zu, \"delta\": %zu, ", n, delta);
+	for (size_t c = 0; c < COUNT(copies); c++)
+		print_values(copies[c].name, medians[c], count, c == COUNT(copies) - 1);
+}
+
+/* A call that copies n bytes between the kernel and at: cycles. fds: what it reads and writes. */
+enum call { PREAD, PWRITE, PIPE, SOCKET, CALLS };
+static const char * const call_names[CALLS] = { "pread", "pwrite", "pipe", "socket" };
+
+static double call_once(enum call call, const int *fds, unsigned char *at, size_t n)
+{
+	uint64_t start;
+	ssize_t done;
+
+	if ((call == PIPE || call == SOCKET) && write(fds[1], source, n) != (ssize_t)n)
+		err(1, "write");
+	start = cycles();
+	if (call == PREAD)
+		done = pread(fds[0], at, n, 0);
+	else if (call == PWRITE)
+		done = pwrite(fds[0], at, n, 0);
+	else
+		done = read(fds[0], at, n);
+	start = cycles() - start;
+	if (done != (ssize_t)n)
+		err(1, "%s", call_names[call]);
+	return (double)start;
+}
+
+static void calls(size_t n, size_t delta, long rounds)
+{
+	static double samples[CALLS][MOST_ROUNDS];
+	int fds[CALLS][2];
+
+	fds[PREAD][0] = fds[PWRITE][0] = memfd_create("window", 0);
+	if (fds[PREAD][0] < 0 || pwrite(fds[PREAD][0], source, n, 0) != (ssize_t)n ||
+	    pipe(fds[PIPE]) || socketpair(AF_UNIX, SOCK_STREAM, 0, fds[SOCKET]))
+		err(1, "no file, pipe or socket");
+	for (enum call call = 0; call < CALLS; call++) {
+		/* The kernel's side is page-aligned; a pwrite() has it as the destination */
+		unsigned char *at = target + (call == PWRITE ? PAGE - delta : delta) % PAGE;
+
+		for (long r = -1; r < rounds; r++)
+			samples[call][r < 0 ? 0 : r] = call_once(call, fds[call], at, n);
+	}
+	printf("{\"bytes\": %zu, \"delta\": %zu, ", n, delta);
+	for (enum call call = 0; call < CALLS; call++)
+		print_values(call_names[call], samples[call], rounds, call == CALLS - 1);
+	close(fds[PREAD][0]);
+	for (enum call call = PIPE; call < CALLS; call++) {
+		close(fds[call][0]);
+		close(fds[call][1]);
+	}
+}
+
+static unsigned char *pages(size_t n)
+{
+	void *at = mmap(NULL, n, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+
+	if (at == MAP_FAILED)
+		err(1, "mmap");
+	return at;
+}
+
+int main(int argc, char **argv)
+{
+	const char *measure = argc == 3 ? argv[1] : "";
+	long rounds = argc == 3 ? atol(argv[2]) : 0;
+	bool in_calls = !strcmp(measure, "calls"), isolated = !strcmp(measure, "isolated");
+
+	if (rounds < 1 || rounds > MOST_ROUNDS || (!in_calls && !isolated && strcmp(measure, "hot")))
+		errx(2, "usage: window hot|isolated|calls ROUNDS (1 to %d)", MOST_ROUNDS);
+	source = pages(LARGEST + 2 * PAGE);
+	target = pages(LARGEST + 2 * PAGE);
+	for (size_t i = 0; i < LARGEST + 2 * PAGE; i++)
+		source[i] = 1 + i % 251;
+	for (size_t s = 0; s < COUNT(sizes); s++)
+		for (size_t d = 0; d < 128 + COUNT(far); d++) {
+			size_t delta = d < 128 ? d : far[d - 128];
+
+			if (!in_calls)
+				sweep(sizes[s], delta, rounds, isolated);
+			else if (sizes[s] == PAGE || sizes[s] == LARGEST / 2)
+				calls(sizes[s], delta, rounds);
+		}
+	return 0;
+}
