@@ -2,7 +2,7 @@
 """What was proven and has not changed is not proven again: verdicts in the user's cache directory.
 
     proofs = Proofs("identity")
-    name = key(series=diffs, config=Path("configs/vm.config"), compiler=version("gcc"))
+    name = key(series=diffs, config=Path("configs/small.config"), compiler=version("gcc"))
     known = proofs.lookup(name)
     if known is None:
         ...prove it...

@@ -36,8 +36,8 @@ def command(*words: str | Path) -> str:
     done = subprocess.run([str(word) for word in words], stdin=subprocess.DEVNULL,
                           capture_output=True, text=True, check=False)
     if done.returncode:
-        last = (done.stderr or done.stdout).strip().splitlines()[-1:]
-        raise BenchError(f"{Path(str(words[0])).name}: {last}")
+        said = (done.stderr or done.stdout).strip()[-2000:]
+        raise BenchError(f"{Path(str(words[0])).name}: {said}")
     return done.stdout
 
 

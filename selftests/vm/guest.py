@@ -17,6 +17,7 @@ import sys
 import tempfile
 from argparse import Namespace
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -126,6 +127,8 @@ def run(command: list[str], console: Path, limit: float, kvm: bool) -> str:
         try:
             end = _wait(process, console, limit, KVM_SECONDS if kvm else 0)
         finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
             guard.communicate()
             process.wait()
             try:

@@ -76,7 +76,8 @@ for name in groups.chosen(groups.queue()):
         globals()[f"test_group_{name}"] = check_of(name)
 del name
 
-# A toy group: a suite of KUnit that it adds, and the option for it
+# A group that is made here: a suite of KUnit that it adds, and the option for it. queue/toy_group
+# makes another one, toy, of every clone.
 TOY_C = """// SPDX-License-Identifier: GPL-2.0
 /* A toy. */
 
@@ -93,13 +94,14 @@ static struct kunit_case toy_cases[] = {
 };
 
 static struct kunit_suite toy_suite = {
-	.name = "toy",
+	.name = "plaything",
 	.test_cases = toy_cases,
 };
+
 kunit_test_suite(toy_suite);
 """
 TOY_KCONFIG = """
-config TOY
+config PLAYTHING
 	bool "A toy"
 	depends on KUNIT=y
 	help
@@ -109,10 +111,10 @@ config TOY
 	  If unsure, say N.
 """
 TOY = {
-    "selftests/toy/options.config": "CONFIG_TOY=y\n",
-    "selftests/toy/ids.txt": "kunit/toy. toy/\n",
-    "selftests/toy/boots": "toy_on | vm | toy=1 | kunit\n",
-    "Documentation/toy.rst": ".. SPDX-License-Identifier: GPL-2.0\n\nA toy\n=====\n\nTOY plays.\n",
+    "selftests/plaything/options.config": "CONFIG_PLAYTHING=y\n",
+    "selftests/plaything/ids.txt": "kunit/plaything. plaything/\n",
+    "selftests/plaything/boots": "plaything_on | vm | plaything=1 | kunit\n",
+    "Documentation/plaything.rst": ".. SPDX-License-Identifier: GPL-2.0\n\nA toy\n=====\n",
 }
 
 
@@ -132,19 +134,22 @@ def toy_patch(subject: str, tree: Path, added: dict[str, str]) -> str:
 
 def test_new_group() -> None:
     """A group of two patches that is added by adding files builds, boots and has results."""
-    where = Path(os.environ["CF_BUILD"]) / "new-group"
+    where = Path(os.environ["CF_BUILD"]) / "group-new"
     clone(where)
     must_make(where, "base")
     tree = where / "build/linux"
-    option = {"lib/Kconfig": TOY_KCONFIG, "lib/Makefile": "\nobj-$(CONFIG_TOY) += toy.o\n"}
+    option = {"lib/Kconfig": TOY_KCONFIG, "lib/Makefile": "\nobj-$(CONFIG_PLAYTHING) += plaything.o\n"}
     patches = {
-        "lib-add-a-toy.patch": toy_patch("lib: Add a toy", tree, {"lib/toy.c": TOY_C}),
+        "lib-add-a-toy.patch": toy_patch("lib: Add a toy", tree, {"lib/plaything.c": TOY_C}),
         "lib-make-the-toy-an-option.patch":
             toy_patch("lib: Make the toy an option", tree, option)}
     for name, text in {**TOY, **{f"patches/{key}": patches[key] for key in patches}}.items():
         (where / name).parent.mkdir(parents=True, exist_ok=True)
         (where / name).write_text(text)
     with (where / "series").open("a") as series:
-        series.write("\n# --- group toy: it plays ---\n" + "".join(f"{x}\n" for x in patches))
-    assert {"vm/boot_toy_on", "toy/toy_plays"} <= passed(where, "toy")
+        series.write("\n# --- group plaything: it plays ---\n" + "\n".join(patches) + "\n")
+    with (where / "README.md").open("a") as readme:
+        readme.write("\nPLAYTHING is a toy.\n")
+    must_make(where, "refresh")
+    assert {"vm/boot_plaything_on", "plaything/toy_plays"} <= passed(where, "plaything")
     shutil.rmtree(where)

@@ -25,7 +25,8 @@ struct site *counter_site(struct counter *counter, uint64_t vaddr, bool nt)
 	static struct site *next, *last;
 
 	/* Sorted by address: the output does not depend on the order of translation */
-	for (; *link && (*link)->vaddr <= vaddr; link = &(*link)->next) {
+	for (; *link && ((*link)->vaddr < vaddr || ((*link)->vaddr == vaddr && (*link)->nt <= nt));
+	     link = &(*link)->next) {
 		if ((*link)->vaddr == vaddr && (*link)->nt == nt)
 			return *link;
 	}
