@@ -183,7 +183,8 @@ unpack() {
 	check_version "$work/tree"
 	[ -z "$newer" ] || rehearse "$work/tree"
 	mv -T "$work/tree" "$BUILD/linux"
-	{ kernel_version "$BUILD/linux"; sha256 "$tarball"; echo "$newer"; } > "$STAMP"
+	{ kernel_version "$BUILD/linux"; sha256 "$tarball"; echo "$newer"; } > "$STAMP.new"
+	mv "$STAMP.new" "$STAMP"
 	[ -z "$newer" ] || warn_newer
 }
 
@@ -193,7 +194,7 @@ check_unpacked() {
 	[ -f "$STAMP" ] ||
 		die "$BUILD/linux was not unpacked by this script; move it away or name it as KDIR="
 	check_version "$BUILD/linux"
-	{ read -r _; read -r sum; read -r newer || true; } < "$STAMP"
+	{ read -r _; read -r sum; read -r newer; } < "$STAMP" || true
 	if [ -n "${LINUX_TARBALL:-}" ]; then
 		named_tarball
 		[ "$(sha256 "$tarball")" = "$sum" ] || die "$BUILD/linux comes from another tarball" \

@@ -16,7 +16,7 @@ if command -v python3 >/dev/null; then
 fi
 cat <<'END'
 
-  BUILD=dir   where to work (default build)      CACHE=dir   $XDG_CACHE_HOME/cache-footprint
+  BUILD=dir   where to work (default build)      CACHE=dir   for downloads and verdicts
   INSTALL=0   never install packages             KERNEL_MIRROR=, LINUX_SHA256=  for kernel.org
   JOBS=n      compile jobs (default: all CPUs)   CC=, LLVM=, HOSTCC=, KBUILD_BUILD_TIMESTAMP=
   FRESH=1     prove again what passed before     KVM=1       use KVM instead of QEMU's TCG

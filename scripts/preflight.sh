@@ -3,7 +3,7 @@
 # Says what disk and memory the work needs; stops before any download when the disk is too small
 . "$(dirname "$0")/lib.sh"
 
-BUILD_MIB=${NEED_BUILD_MIB:-6000}	# tree, build directories, copies for the checks
+BUILD_MIB=${NEED_BUILD_MIB:-8000}	# tree, build directories, copies for the checks
 CACHE_MIB=${NEED_CACHE_MIB:-1500}	# tarball and ccache
 MEMORY_MIB=3000				# linking the kernel while a VM runs of 1 GiB
 

@@ -74,7 +74,7 @@ CONFIGURATION = ("configs/*.config", "selftests/*/*.config", "selftests/groups.p
 CONFIGURATION += ("scripts/kernel.sh", "scripts/lib.sh")
 CODE = ("identity/cc.sh", "identity/compare.py", "identity/identity.py", "identity/texts.py")
 CODE += ("queue/mover.py", "queue/patchqueue.py", "queue/proc.py", "queue/scratch.py", "proofs.py")
-SPACE_MIB = 6000
+SPACE_MIB = 3500
 FIXED_LINE = "#pragma GCC system_header\n#undef __LINE__\n#define __LINE__ 1\n"
 # The symbols that arch/x86/boot takes from vmlinux
 VMLINUX = "".join(

@@ -61,6 +61,7 @@ HARMFUL = (
     "static inline void *memset(void *to, int c, unsigned long size) { return to; }",
     "static inline __attribute__((__destructor__)) void function(void) { taken = 1; }",
     "static inline void function(void) { extern int called(int a) __attribute__((__noreturn__)); }",
+    "static inline void function(void) { int called(int) __attribute__((__cold__)); called(1); }",
     "static inline struct __attribute__((packed)) s *q(int a) __attribute__((cold))\n"
     "{ return 0; }\nint variable;",
     "extern int first, second;",

@@ -36,10 +36,12 @@ FORM = re.compile(
     r"|extern\s+[\w\s*]*?(\w+)\s*(?:\[\w*\])?\s*;",
     re.S,
 )
-# A declaration in a function that gives another object attributes, but for those that report a use
-ATTRIBUTED = re.compile(
-    r"\bextern\b(?![^;]*__attribute__\s*\(\(\s*__(?:error|warning)__)[^;]*__attribute__"
+# Attributes in a function, which may be of what it declares: but for those of a compiletime_assert()
+ASSERTED = re.compile(
+    r"__attribute__\(\(__noreturn__\)\)\s*extern\s+void\s+\w+\(void\)\s*"
+    r'__attribute__\(\(__error__\((?:"(?:[^"\\\n]|\\.)*"\s*)+\)\)\)'
 )
+ATTRIBUTED = re.compile(r"__attribute__(?!\s*\(\(\s*_*(?:unused|fallthrough)_*\s*\)\))")
 # What the compiler calls by itself
 CALLED = re.compile(r"mem(?:cpy|set|move|cmp)|__stack_chk_\w+")
 
@@ -67,7 +69,7 @@ def declared(item: str) -> str | None:
     at = (item.find("{") + 1 or len(item) + 1) - 1
     head, body = TYPEOF.sub("int", PLAIN.sub("", item[:at])), item[at:]
     match = FORM.fullmatch(" ".join(head.split()) + body)
-    if not match or "__attribute__" in head or ATTRIBUTED.search(body):
+    if not match or "__attribute__" in head or ATTRIBUTED.search(ASSERTED.sub("", body)):
         return None
     name = match[match.lastindex or 0]
     return None if "#" in STRING.sub("", item) or CALLED.fullmatch(name) else name
