@@ -14,7 +14,8 @@ of either is compared:
   data     section and size of each object symbol, so that a new field of a
            structure shows wherever a variable of that type stands.
   tables   size of the allocated sections otherwise: exception table, bug
-           table, alternatives, static keys, static calls.
+           table, alternatives, static keys, static calls. Of alternatives the
+           features and lengths, too.
 
 Objects with equal bytes are equal; only the others are disassembled.
 
@@ -57,6 +58,8 @@ DERIVED = {
     "arch/x86/boot/compressed/misc.o": "addresses of the linked image",
     "arch/x86/boot/header.o": "addresses of the linked image",
 }
+# sizeof(struct alt_instr)
+ALTERNATIVE = 14
 SKIPPED_NAME = re.compile(r"^(\.tmp_.*|\.?vmlinux.*|built-in.*|.*\.mod)\.o$")
 HOST_DIRECTORY = re.compile(r"^(scripts|tools|arch/[^/]+/tools)(/|$)")
 
@@ -452,8 +455,15 @@ def table_sizes(elf: Elf) -> dict[str, int]:
     return sizes
 
 
+def alternatives(elf: Elf) -> list[bytes]:
+    """Features and lengths of the alternatives, sorted: their addresses are relocations."""
+    data = b"".join(elf.content(s) for s in elf.sections if s.name == ".altinstructions")
+    return sorted(data[at:at + ALTERNATIVE] for at in range(0, len(data), ALTERNATIVE))
+
+
 def compare_data(a: Elf, b: Elf) -> Iterator[str]:
-    """The data symbols that differ, then the sections whose size no symbol explains."""
+    """The data symbols that differ, then the sections whose size no symbol explains, and the
+    alternatives."""
     left, right = data_symbols(a), data_symbols(b)
     explained = set()
     for name in sorted(left.keys() | right.keys()):
@@ -465,6 +475,9 @@ def compare_data(a: Elf, b: Elf) -> Iterator[str]:
     for name in sorted((tables.keys() | other_tables.keys()) - explained):
         if tables.get(name, 0) != other_tables.get(name, 0):
             yield f"{name}: section size: A: {tables.get(name, 0)} B: {other_tables.get(name, 0)}"
+    for one, other in zip(alternatives(a), alternatives(b), strict=False):
+        if one != other:
+            yield f".altinstructions: A: {one.hex()} B: {other.hex()}"
 
 
 def places(symbols: Iterable[tuple[str, int]]) -> str:

@@ -18,7 +18,8 @@ FLAGS = ["-O2", "-c", "-fno-pic", "-mcmodel=kernel", "-fno-asynchronous-unwind-t
 CLEAN_LINE = "identity: 1 objects, 8 functions compared, 0 differ"
 
 
-def build(directory: Path, *defines: str, name: str = "dir/unit.o", flags: tuple[str, ...] = ()) -> Path:
+def build(directory: Path, *defines: str, name: str = "dir/unit.o",
+          flags: tuple[str, ...] = ()) -> Path:
     """Compile the unit with defines into directory; the directory."""
     target = directory / name
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -125,7 +126,8 @@ def test_removed_function(tmp_path: Path) -> None:
 def test_moved_to_another_section(tmp_path: Path) -> None:
     run = compare(tmp_path, "LATER")
     assert run.returncode == 1
-    assert "dir/unit.o: count: first differing instruction: A: section .text B: section .text.later" in run.stdout
+    assert ("dir/unit.o: count: first differing instruction: "
+            "A: section .text B: section .text.later") in run.stdout
 
 
 def test_size_of_a_structure(tmp_path: Path) -> None:
@@ -136,7 +138,14 @@ def test_size_of_a_structure(tmp_path: Path) -> None:
 
 def test_code_without_symbol(tmp_path: Path) -> None:
     assert_found(compare(tmp_path, "REPLACEMENT"),
-                 "dir/unit.o: [.altinstr_replacement]: first differing instruction: A: +0x0 lfence B: +0x0 sfence")
+                 "dir/unit.o: [.altinstr_replacement]: first differing instruction: "
+                 "A: +0x0 lfence B: +0x0 sfence")
+
+
+def test_alternative_feature(tmp_path: Path) -> None:
+    none = "0" * 16
+    assert_found(compare(tmp_path, "FEATURE=8"),
+                 f"dir/unit.o: .altinstructions: A: {none}070000000303 B: {none}080000000303")
 
 
 def test_exception_table(tmp_path: Path) -> None:
@@ -152,10 +161,12 @@ def test_object_on_one_side(tmp_path: Path) -> None:
 def test_left_out_objects(tmp_path: Path) -> None:
     """Aggregates, host programs and objects made from the configuration do not count."""
     a, b = build(tmp_path / "a"), build(tmp_path / "b")
-    for name in ("vmlinux.o", "built-in.o", "x.mod.o", "scripts/host.o", "arch/x86/tools/host.o", "kernel/configs.o"):
+    for name in ("vmlinux.o", "built-in.o", "x.mod.o", "scripts/host.o", "arch/x86/tools/host.o",
+                 "kernel/configs.o"):
         build(b, name=name)
     build(b, name="dir/part.o")
-    (b / "dir/.part.o.cmd").write_text("savedcmd_dir/part.o := ld -m elf_x86_64 -r -o dir/part.o @dir/part.mod\n")
+    (b / "dir/.part.o.cmd").write_text(
+        "savedcmd_dir/part.o := ld -m elf_x86_64 -r -o dir/part.o @dir/part.mod\n")
     assert_clean(identity(a, b))
 
 

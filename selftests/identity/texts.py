@@ -36,7 +36,7 @@ FORM = re.compile(
     r"|extern\s+[\w\s*]*?(\w+)\s*(?:\[\w*\])?\s*;",
     re.S,
 )
-# Attributes in a function, which may be of what it declares: but for those of a compiletime_assert()
+# Attributes in a function may be of what it declares; those of compiletime_assert() are not
 ASSERTED = re.compile(
     r"__attribute__\(\(__noreturn__\)\)\s*extern\s+void\s+\w+\(void\)\s*"
     r'__attribute__\(\(__error__\((?:"(?:[^"\\\n]|\\.)*"\s*)+\)\)\)'

@@ -114,7 +114,7 @@ def check_refresh_stable(queue: Queue, sources: Sources, tmp_path: Path) -> list
 def check_groups_apply(queue: Queue, sources: Sources, tmp_path: Path) -> list[str]:
     """The ungated groups and any one gated group apply without the others, and do not touch.
 
-    A group that needs others is left out. What a group changes and takes back counts as not touched.
+    A group that needs others is left out. What a group changes and takes back is not touched.
     """
     repo = make_repo(queue, sources, tmp_path / "groups-apply")
     ungated = [patch for group in queue.groups if not group.gated for patch in group.patches]

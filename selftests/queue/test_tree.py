@@ -123,7 +123,8 @@ def test_selftest_checkpatch(builder: Builder, kernel: Path, tmp_path: Path) -> 
     lines += ["* LEADING_SPACE the same"]
     waivers.write_text("\n".join(lines) + "\n")
     none(checks.check_checkpatch(queue, kernel, waivers))
-    waivers.write_text("\n".join([*lines, "other.patch CODE_INDENT not there", "* LONG_LINE"]) + "\n")
+    lines += ["other.patch CODE_INDENT not there", "* LONG_LINE"]
+    waivers.write_text("\n".join(lines) + "\n")
     found = checks.check_checkpatch(queue, kernel, waivers)
     some(found, "unused: other.patch CODE_INDENT", "no reason: '* LONG_LINE'")
     waivers.write_text("* LONG_LINE why\n" * 11)
@@ -164,7 +165,8 @@ def test_selftest_get_maintainer(builder: Builder, kernel: Path) -> None:
     builder.edit("nowhere: Count", {"nowhere/at/all.txt": "1\n"})
     (finding,) = checks.check_get_maintainer(builder.write(), kernel, builder.base)
     assert finding.startswith("nowhere-count.patch: ")
-    builder.edit("nowhere: Count on", {"nowhere/at/all.txt": "2\n"}, body="Count on.\n\nCc: A Person <person@example.org>")
+    builder.edit("nowhere: Count on", {"nowhere/at/all.txt": "2\n"},
+                 body="Count on.\n\nCc: A Person <person@example.org>")
     assert checks.check_get_maintainer(builder.write(), kernel, builder.base) == [finding]
 
 
@@ -172,7 +174,8 @@ def test_selftest_get_maintainer(builder: Builder, kernel: Path) -> None:
 def test_selftest_kernel_doc(builder: Builder, kernel: Path, tmp_path: Path) -> None:
     builder.edit("lib: Add a", {"lib/a.h": DOC})
     queue = builder.write()
-    none(checks.check_kernel_doc(queue, kernel, *final_files(queue, builder.sources, tmp_path / "1")))
+    final = final_files(queue, builder.sources, tmp_path / "1")
+    none(checks.check_kernel_doc(queue, kernel, *final))
     builder.edit("lib: Add b", {"lib/b.h": DOC.replace("@base", "@bass")})
     queue = builder.write()
     base, final = final_files(queue, builder.sources, tmp_path / "2")
@@ -193,7 +196,8 @@ def test_selftest_kconfig_documented(builder: Builder, tmp_path: Path) -> None:
     some(checks.check_kconfig_documented(queue, final), "FIRST: named in no document")
     (queue.root / "README.md").write_text("| CONFIG_FIRST | cost |\n")
     none(checks.check_kconfig_documented(queue, final))
-    (final / "lib/Kconfig").write_text(KCONFIG.replace("\t  Two.\n", "").replace("help", "default y\n\thelp"))
+    short = KCONFIG.replace("\t  Two.\n", "").replace("help", "default y\n\thelp")
+    (final / "lib/Kconfig").write_text(short)
     some(checks.check_kconfig_documented(queue, final), "2 lines of help", "default y")
 
 
