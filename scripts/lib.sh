@@ -61,7 +61,8 @@ series_hash() { queue hash "$@"; }
 take_lock() {
 	mkdir -p "$BUILD"
 	exec 9>"$BUILD/.lock-$1"
-	flock -n 9 || die "another run works in $BUILD (lock .lock-$1); wait for it or use BUILD=dir"
+	# A run that was killed a moment ago may still have children that end
+	flock -w 5 9 || die "another run works in $BUILD (lock .lock-$1); wait for it or use BUILD=dir"
 }
 
 # need_space DIR MIB WHAT: stop unless DIR's file system has MIB mebibytes free
