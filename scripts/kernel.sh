@@ -41,6 +41,14 @@ export KBUILD_BUILD_VERSION=${KBUILD_BUILD_VERSION:-1}
 export KBUILD_BUILD_USER=${KBUILD_BUILD_USER:-user} KBUILD_BUILD_HOST=${KBUILD_BUILD_HOST:-host}
 
 [ "${TARGETS:-}" = menuconfig ] || rm -f "$out/.series"
+# A file that was being written when a build was killed may be half of itself, which make takes for
+# whole: what is of the last ten seconds of such a build goes
+written=(find "$out" "(" -path "$out/kselftest*" -o -path "$out/fragments" -o -name ".config*" ")"
+	-prune -o -type f)
+if [ -f "$out/.building" ]; then
+	newest=$("${written[@]}" -printf '%T@\n' | sort -n | tail -n 1)
+	"${written[@]}" -newermt "@$((${newest%.*} - 10))" -exec rm -f {} +
+fi
 groups=(python3 "$ROOT/selftests/groups.py")
 fragments=("$@")
 if [ $# -eq 0 ]; then
@@ -94,6 +102,7 @@ if [ "${TARGETS:-}" = menuconfig ]; then
 	exec make "${flags[@]}" menuconfig
 fi
 start=$SECONDS
+touch "$out/.building"
 # One line for each 200 compiled files on a pipe, kbuild's own output in the log
 read -ra targets <<< "${TARGETS:-bzImage}"
 modules=
@@ -118,4 +127,5 @@ if [ -n "$modules" ]; then
 fi
 # What the image was made of, for results that name it (scripts/tree.py has the record)
 { sed -n 's/^hash //p' "$tree/.pc/.cache-footprint" 2>/dev/null || echo none; } > "$out/.series"
+rm -f "$out/.building"
 say "$name is built ($(( (SECONDS - start + 30) / 60 )) min): $out"

@@ -24,17 +24,13 @@ FUNCTIONS = 5
 ORIGINAL = "the original's: 0.24 % of the plain copy's L3 read misses"
 
 
-# A page that the allocator zeroes is in the caches before the copy writes to it
-NOT_ZEROED = "--append=init_on_alloc=0"
-
-
 def cells() -> dict[str, list[str]]:
     """Return the runs by name: the options of model run."""
     runs = {f"bystander-{name}-{perturb}": ["bystander", f"--set={word}",
-                                            f"--set=perturb={perturb}", NOT_ZEROED]
+                                            f"--set=perturb={perturb}"]
             for name, word in BYSTANDERS.items() for perturb in PERTURB}
     return runs | {f"writers-{record}-{name}": ["writers", f"--set=record={record}",
-                                                f"--set=nontemporal={value}", NOT_ZEROED]
+                                                f"--set=nontemporal={value}"]
                    for record in RECORDS for name, value in SWITCHES.items()}
 
 
