@@ -22,16 +22,20 @@ run() {
 	"$stage" run "$name" "$@" </dev/null || failed+=("$name")
 }
 
-# background NAME COMMAND...: a stage in parallel with the next ones, in the time that they leave
+# background NICE NAME COMMAND...: a stage in parallel with the next ones; NICE 19: in the time that
+# they leave
 background() {
+	local nice=$1
+	shift
 	background_name=$1
-	setsid nice -n 19 "$stage" run "$@" </dev/null > "$RESULTS/$1.out" 2>&1 &
+	setsid nice -n "$nice" "$stage" run "$@" </dev/null > "$RESULTS/$1.out" 2>&1 &
 	background_pid=$!
 }
 
 # joined: the stage that runs in parallel has ended
 joined() {
 	local code=0
+	[ -n "$background_pid" ] || return 0
 	wait "$background_pid" || code=$?
 	background_pid=
 	printf '\n== %s\n' "$background_name"
@@ -84,12 +88,13 @@ for name in $(scripts/python.sh -m selftests.vm.boots --list |
 	run "kernel_$name" scripts/kernel.sh "$name"
 done
 must kselftests scripts/kselftests.sh
-# The boots that run alone leave a processor
-[ -n "${GROUP:-}" ] || background identity selftests/results_file.py identity/off_means_off \
+[ -n "${GROUP:-}" ] || background 19 identity selftests/results_file.py identity/off_means_off \
 	"nothing to compare" "$RESULTS/parts/identity.json" selftests/identity/identity.py
 run boots scripts/python.sh -m selftests.vm.boots
-[ -z "$background_pid" ] || joined
+joined
 run model_build env KERNEL="$KERNELS/vm" scripts/model.sh build
+# Most of these wait
+[ -n "${GROUP:-}" ] || background 0 robust scripts/pytest.sh robust -m robust selftests/queue
 [ -n "${GROUP:-}" ] || run model scripts/pytest.sh model -m "not static" selftests/model
 read -ra chosen <<< "${GROUP:-$(python3 selftests/groups.py list | cut -f1 | xargs)}"
 for name in $(tested "${chosen[@]}"); do
@@ -98,8 +103,8 @@ done
 if [ -z "${GROUP:-}" ]; then
 	run runner scripts/pytest.sh runner -m "not full" \
 		selftests/vm selftests/identity selftests/results selftests/test_proofs.py
+	joined
 	run queue scripts/pytest.sh queue -m "not static and not robust and not full" selftests/queue
-	run robust scripts/pytest.sh robust -m robust selftests/queue
 fi
 if [ "$mode" = full ]; then
 	jobs=$(python3 selftests/jobs.py list)
