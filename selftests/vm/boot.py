@@ -87,6 +87,8 @@ def arguments() -> argparse.Namespace:
     add("--env", action="append", default=[], metavar="NAME=VALUE",
         help="environment of the jobs, may be repeated")
     add("--cpus", type=int, default=2)
+    add("--cpu", default="", metavar="PROPERTIES",
+        help="of QEMU's -cpu, as family=25,model=17: what the CPU claims to be")
     add("--memory", default="1G")
     add("--append", action="append", default=[], help="kernel parameters, may be repeated")
     add("--allow", action="append", default=[], metavar="NAME",

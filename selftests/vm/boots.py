@@ -37,8 +37,8 @@ ROOT = groups.ROOT
 TABLE = ROOT / "configs/boots"
 ALWAYS = "default"  # the boot that every group has
 MOST = 4
-OPTIONS = {"cpus": "--cpus", "memory": "--memory", "limit": "--time-limit", "allow": "--allow",
-           "timeout": "--kselftest-timeout", "env": "--env"}
+OPTIONS = {"cpus": "--cpus", "cpu": "--cpu", "memory": "--memory", "limit": "--time-limit",
+           "allow": "--allow", "timeout": "--kselftest-timeout", "env": "--env"}
 OCCASIONS = ("test", "make", "full")
 CHECKERS = ("selftests/vm/*.py", "selftests/*/allow*.txt", "selftests/vm/skip.txt",
             "selftests/*/ids.txt", "selftests/results_file.py", "configs/requirements.txt")

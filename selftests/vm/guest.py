@@ -77,6 +77,8 @@ def command_line(args: Namespace, script: Path, jobs_log: Path, kvm: bool) -> li
         # send another's MMIO to a wrong device: "msix_table_mmio_write: Assertion", once in some
         # twenty boots.
         qemu.insert(0, "-accel tcg,thread=single")
+    if args.cpu:
+        qemu.append(f"-cpu {'host' if kvm else 'max'},{shlex.quote(args.cpu)}")
     if args.kselftest_dir:
         command += ["--overlay-rwdir", shlex.quote(str(args.kselftest_dir))]
     return [*command, *(f"--append={word}" for word in (*APPEND, *args.append)),

@@ -82,7 +82,8 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Small:
 
 def test_boots_lines(small: Small) -> None:
     """Words become options of boot.py; a group adds parameters and words to a boot."""
-    two = "b | vm | | kunit kselftest=b cpus=4 allow=c env=N=V memory=2G timeout=5 alone\n"
+    two = ("b | vm | | kunit kselftest=b cpus=4 cpu=x=1,y=2 allow=c env=N=V memory=2G timeout=5 "
+           "alone\n")
     found = small.boots("plain | vm |  | kunit", "a|debug|x=1 y|kunit limit=9",
                         one="a | + | z | kselftest=x86/a\n", two=two)
     assert found["plain"].options() == ["--job=kunit", "--time-limit=600"]
@@ -90,8 +91,8 @@ def test_boots_lines(small: Small) -> None:
         "--append=x=1", "--append=y", "--append=z", "--job=kunit", "--time-limit=9",
         "--job=kselftest=x86/a:one", "--env=A=1"]
     assert found["b"].alone and found["b"].options() == [
-        "--job=kunit", "--job=kselftest=b:two", "--cpus=4", "--allow=c", "--env=N=V",
-        "--memory=2G", "--kselftest-timeout=5", "--time-limit=600"]
+        "--job=kunit", "--job=kselftest=b:two", "--cpus=4", "--cpu=x=1,y=2", "--allow=c",
+        "--env=N=V", "--memory=2G", "--kselftest-timeout=5", "--time-limit=600"]
     command = Runner().command(found["b"])
     assert f"--kselftest-dir={small.out}/kselftest" in command
     assert f"--env=MODPROBE_OPTIONS=-d {small.out}/modules" in command
