@@ -49,6 +49,7 @@ WORKLOADS = {
         "", "calibrate.c", {}, cpus=2, append=("maxcpus=1",),
         geometry={"l1d": "32K:8", "l2": "256K:8", "llc": "1M:16"}),
     "ioctl": Workload("ioctl", "calls.c", {"calls": "100"}, instructions=True),
+    "pread": Workload("system call", "calls.c", {"calls": "20"}, instructions=True),
     "reads": Workload("system call", "calls.c", {"calls": "20", "thrash_kib": "2048"}),
     "ring": Workload(
         "context switch", "ring.c",

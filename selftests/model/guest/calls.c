@@ -10,6 +10,10 @@
  * bytes in and out, and GET_CAP, which copies 16. Word: calls= (of each, that
  * are counted).
  *
+ * pread: 4 KiB of a file in memory to a buffer that starts 0, 1, 8, 15, 16, 64 or
+ * 4095 bytes above the start of a page: at that distance from the source, modulo
+ * 4 KiB; and pwrite() of 4 KiB to distances of 8 and 16. Word: calls= (of each).
+ *
  * reads: system calls that read 32, 128 or 4096 variables, as loads and as
  * immediate values: module test_imv_reads of the kernel. Word: calls=.
  *
@@ -127,6 +131,49 @@ void ioctls(void)
 	if (memcmp(&size, &sent, sizeof(size)))
 		fail("the size came back as another");
 	count_vgem(calls);
+	done();
+}
+
+static void copy_page(int fd, void *at, ssize_t (*call)(int, void *, size_t, off_t))
+{
+	if (call(fd, at, PAGE, 0) != PAGE)
+		fail_errno("pread or pwrite");
+}
+
+static ssize_t write_page(int fd, void *at, size_t size, off_t offset)
+{
+	return pwrite(fd, at, size, offset);
+}
+
+#define COUNT_COPY(label, name, call)					\
+	COUNT(copy_##name, label, name, , copy_page(fd, argument, call), \
+	      copy_page(fd, argument, call))
+#define COPIES(X)							\
+	X(1, pread_0, pread) X(2, pread_1, pread) X(3, pread_8, pread)	\
+	X(4, pread_15, pread) X(5, pread_16, pread) X(6, pread_64, pread) \
+	X(7, pread_4095, pread)						\
+	X(8, pwrite_8, write_page) X(9, pwrite_16, write_page)
+COPIES(COUNT_COPY)
+
+void preads(void)
+{
+	static char buffer[2 * PAGE] __attribute__((aligned(PAGE)));
+	long calls = number("calls", 1, 100000, 20);
+	char *end = buffer + PAGE;
+
+	pin(0);
+	file = must(memfd_create("copied", 0), "a file in memory");
+	must(write(file, buffer, PAGE), "write to a file in memory");
+	tell("progress copies of a page, %ld of each", calls);
+	copy_pread_0(calls, file, buffer);
+	copy_pread_1(calls, file, buffer + 1);
+	copy_pread_8(calls, file, buffer + 8);
+	copy_pread_15(calls, file, buffer + 15);
+	copy_pread_16(calls, file, buffer + 16);
+	copy_pread_64(calls, file, buffer + 64);
+	copy_pread_4095(calls, file, buffer + 4095);
+	copy_pwrite_8(calls, file, end - 8);
+	copy_pwrite_16(calls, file, end - 16);
 	done();
 }
 

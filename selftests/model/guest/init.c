@@ -31,6 +31,7 @@ static const struct {
 	{ "bystander", bystander },
 	{ "calibrate", calibrate },
 	{ "ioctl", ioctls },
+	{ "pread", preads },
 	{ "reads", reads },
 	{ "ring", ring },
 	{ "rings", rings },
