@@ -15,6 +15,7 @@ from selftests.model.published import model
 
 FULL = "--geometry=l1d=32K:full --geometry=l2=256K:full --geometry=llc=1M:full"
 LARGER = "--geometry=l1d=64K:16 --geometry=l2=512K:8 --geometry=llc=2M:32"
+PREAD = "pread --set=calls=5 --append=setcpuid=fsrm"
 RING = "ring --set=tasks=64 --set=rounds=20"
 RINGS = "rings --set=tasks=4:16 --set=switches=200"
 # A page that is zeroed when it is allocated is in the caches before the copy writes to it
@@ -35,6 +36,9 @@ BOOTS = {
     "rings": f"{RINGS} --also=l2:1M:16 --also=l1d:48K:full",
     "rings-churned": f"{RINGS} --set=perturb=5 --set=churn=16",
     "ioctl": "ioctl --set=calls=10",
+    "pread-other": PREAD,
+    "pread-zen3": f"{PREAD} --cpuid=family=25,model=1",
+    "pread-zen4": f"{PREAD} --cpuid=family=25,model=17",
     "reads": "reads --set=calls=5 --set=thrash_kib=1024",
     "writers-1": WRITERS,
     "writers-2": WRITERS,

@@ -273,6 +273,20 @@ def test_ioctl_constant_sizes(result_of: ResultOf) -> None:
         assert cost["nothing"][at] < cost["constant"][at] < cost["called"][at] < cost["sized"][at]
 
 
+def test_usercopy_window(result_of: ResultOf) -> None:
+    """Zen 4 sends the copies that its rep movsb is slow for to the unrolled loop, and no other
+    copy; other CPUs send none."""
+    called = {}
+    for of in ("zen4", "zen3", "other"):
+        labels = result_of(f"pread-{of}")[0]["labels"]
+        called[of] = {name for name, label in labels.items()
+                      if "copy_user_unrolled" in {function["name"]
+                                                  for function in label["functions"]}}
+        assert len(labels) == 9 and all(label["units"] == 5 for label in labels.values())
+    assert called == {"zen4": {"pread_1", "pread_8", "pread_15", "pwrite_8"},
+                      "zen3": set(), "other": set()}
+
+
 def test_bound_beside(result_of: ResultOf) -> None:
     """--bound boots again: the same accesses, with fully associative caches."""
     result = result_of("ring-1")[0]

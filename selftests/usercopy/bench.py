@@ -14,12 +14,13 @@ from typing import Any
 
 from selftests.bench.measure import assemble, command, machine_words, page_of, samples
 from selftests.results.store import Table
+from selftests.usercopy.auto import check, losses, write_header
 
 HERE = Path(__file__).resolve().parent
 # What the table depends on, and this file
-PROGRAMS = ("copies.c",)
-MEASURES = ("hot", "misaligned", "aliased", "cold", "random64", "random512")
-COPIES = ("none", "fsrm", "erms", "movsq", "unrolled", "string", "const")
+PROGRAMS = ("copies.c", "auto.py")
+MEASURES = ("hot", "misaligned", "aliased", "cold", "random64", "random512", "distances")
+COPIES = ("none", "fsrm", "auto", "checked", "erms", "movsq", "unrolled", "string", "const")
 # Cycles of the time-stamp counter that STAC and CLAC are taken to need: stated, not measured
 PAIR = 20
 
@@ -32,18 +33,28 @@ def build(tree: Path, directory: Path) -> Path:
         ("copy_user_64.S", "movsq.o", ["-DSYM_SUFFIX=_movsq"]),
         ("copy_user_64.S", "erms.o", ["-DSYM_SUFFIX=_erms", "-DCPU_HAS=X86_FEATURE_ERMS"]),
         ("copy_user_variants_64.S", "variants.o", [])))
+    write_header(tree, directory)
     program = directory / "copies"
     header = (tree / "arch/x86/include/asm/uaccess_const.h").resolve()
-    command("gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-mno-red-zone",
+    command("gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-mno-red-zone", f"-I{directory}",
             f'-DCONST_HEADER="{header}"', "-o", program, HERE / "copies.c", *objects)
     return program
 
 
 def run(tree: Path, rounds: int) -> dict[str, Any]:
-    """Measure; return what is the block's own."""
+    """Measure; return what is the block's own, also how auto compares at 1 to 64 bytes.
+
+    Raises BenchError, also if auto loses there.
+    """
     with tempfile.TemporaryDirectory() as directory:
         program = build(tree, Path(directory))
-        return {"cells": {measure: samples(program, measure, rounds) for measure in MEASURES}}
+        cells = {measure: samples(program, measure, rounds) for measure in MEASURES}
+    small = {f"{measure}/{size}": copies for measure in ("hot", "misaligned", "random64")
+             for size, copies in cells[measure].items() if int(size) <= 64}
+    claims = losses((cell, *(copies[name]["median"] for name in ("fsrm", "fsrm_again", "auto")))
+                    for cell, copies in small.items())
+    check(claims, "1 to 64 bytes")
+    return {"cells": cells, "claims": claims}
 
 
 def ratio(copies: Sample, slow: str, fast: str) -> tuple[float, float]:
@@ -61,6 +72,7 @@ HEADS = {
             "copy",
     "random64": "Sizes drawn from 1 to 64 bytes, hot: cycles for a copy",
     "random512": "Sizes drawn from 1 to 512 bytes, hot: cycles for a copy",
+    "distances": "Distances of the addresses drawn from 0 to 4095, hot: cycles for a copy",
 }
 
 
@@ -97,9 +109,10 @@ def verdict(result: dict[str, Any], slow: str, fast: str, least: float, low: int
 ABOUT = (
     "Noise: the difference between two turns of the same copy, fsrm. none is a call that copies "
     "nothing; fsrm is mainline's copy on a CPU with that flag, erms (rep_movs_alternative) on one "
-    "with ERMS only, movsq on one with neither; unrolled and string are what x86_usercopy= can "
-    "choose, const is X86_USERCOPY_CONST: all as they stand in the tree. Loop and call are "
-    "included, STAC, CLAC and the check of the address are not. \"a: b\" is how many times faster "
+    "with ERMS only, movsq on one with neither; auto is what x86_usercopy=auto executes on this "
+    "CPU if it has FSRM, checked is fsrm with Zen 4's check of the addresses; unrolled and string "
+    "are what x86_usercopy= can choose, const is X86_USERCOPY_CONST: all as they stand in the "
+    "tree. Loop and call are included, STAC, CLAC and the check of the address are not. \"a: b\" is how many times faster "
     f"a is than b, in brackets with {PAIR} cycles for STAC and CLAC added to both: a figure that "
     "is stated here, not measured.")
 
@@ -111,7 +124,7 @@ def part(result: dict[str, Any]) -> str:
         f"which the copies take turns; ``{result['command']}``, {result['date']}. {ABOUT}", "",
         verdict(result, "fsrm", "const", 1.5, 1, 64), verdict(result, "erms", "const", 2, 1, 64),
         verdict(result, "fsrm", "unrolled", 1.4, 128, 512), "",
-        *(table(result, measure) for measure in MEASURES)])
+        *(table(result, measure) for measure in MEASURES if measure in result["measures"])])
 
 
 def page(found: Table) -> str:

@@ -10,13 +10,15 @@
  *   aliased     the same, to an address that is 2 above the source modulo 4 KiB: some CPUs take a
  *               load for one of what was just stored
  *   cold        the same with source and destination in no cache: one copy at a time
- *   random64    sizes that are drawn from 1 to 64, hot
+ *   random64    sizes that are drawn from 1 to 64, hot: 65536 draws, for no predictor to learn
  *   random512   sizes that are drawn from 1 to 512, hot
+ *   distances   64 and 1024 bytes, hot, at distances that are drawn from 0 to 4095
  *
  * A line of JSON for each sample: copy, bytes, cycles of the time-stamp counter for a copy, with
  * the loop around it. Each copy but "const" is called, as _copy_from_user() and _copy_to_user()
- * are; "none" is that call and no copy. In each round all take their turn; "fsrm" has two, "fsrm" and
- * "fsrm_again": the difference is the machine's noise.
+ * are; "none" is that call and no copy, "auto" what x86_usercopy=auto executes on this CPU if it
+ * has FSRM, "checked" rep movsb with the check of Zen 4. In each round all take their turn; "fsrm"
+ * has two, "fsrm" and "fsrm_again": the difference is the machine's noise.
  */
 #include <err.h>
 #include <stdbool.h>
@@ -38,10 +40,12 @@ typedef uint64_t u64;
 #define __uaccess_begin() do { } while (0)
 #define __uaccess_end() do { } while (0)
 #include CONST_HEADER
+#include "auto.h"	/* written by auto.py */
 
 #define LINE 64
 #define CALLS 2000	/* copies of one sample */
 #define COLD_CALLS 300
+#define DRAWS 65536
 #define COUNT(a) (sizeof(a) / sizeof(*(a)))
 
 static unsigned char source[8192] __attribute__((aligned(4096)));
@@ -53,29 +57,27 @@ static __attribute__((noinline)) size_t none(void *dst, const void *src, size_t 
 	return n;
 }
 
-static __attribute__((noinline)) size_t fsrm(void *dst, const void *src, size_t n)
-{
-	asm volatile("rep movsb" : "+c" (n), "+D" (dst), "+S" (src) : : "memory", "rax");
-	return n;
-}
-
-#define CALLED(name, function)	\
+#define COPY(name, instructions)	\
 static __attribute__((noinline)) size_t name(void *dst, const void *src, size_t n)	\
 {	\
-	asm volatile("call " #function : "+c" (n), "+D" (dst), "+S" (src)	\
+	asm volatile(instructions : "+c" (n), "+D" (dst), "+S" (src)	\
 		     : : "memory", "rax", "cc");	\
 	return n;	\
 }
-CALLED(erms, rep_movs_alternative_erms)
-CALLED(movsq, rep_movs_alternative_movsq)
-CALLED(unrolled, copy_user_unrolled)
-CALLED(string, copy_user_string)
+COPY(fsrm, "rep movsb")
+COPY(automatic, AUTO)
+COPY(checked, CHECKED)
+COPY(erms, "call rep_movs_alternative_erms")
+COPY(movsq, "call rep_movs_alternative_movsq")
+COPY(unrolled, "call copy_user_unrolled")
+COPY(string, "call copy_user_string")
 
 static const struct copy {
 	const char *name;
 	size_t (*call)(void *dst, const void *src, size_t n);
 } copies[] = {
-	{ "none", none }, { "fsrm", fsrm }, { "fsrm_again", fsrm }, { "erms", erms },
+	{ "none", none }, { "fsrm", fsrm }, { "fsrm_again", fsrm }, { "auto", automatic },
+	{ "checked", checked }, { "erms", erms },
 	{ "movsq", movsq }, { "unrolled", unrolled }, { "string", string },
 };
 
@@ -162,27 +164,45 @@ static void fixed(unsigned char *dst, const unsigned char *src, bool cold)
 	}
 }
 
-/* Sizes from 1 to largest; "bytes" is the largest */
-static void drawn(size_t largest)
+static const uint16_t *draws_below(uint32_t end)
 {
-	static uint16_t draws[CALLS];
+	static uint16_t draws[DRAWS];
 	uint32_t x = 2463534242;
 
-	for (size_t i = 0; i < CALLS; i++) {
+	for (size_t i = 0; i < DRAWS; i++) {
 		x ^= x << 13;
 		x ^= x >> 17;
 		x ^= x << 5;
-		draws[i] = 1 + x % largest;
+		draws[i] = x % end;
 	}
-	for (size_t c = 0; c < COUNT(copies); c++) {
-		uint64_t start;
+	return draws;
+}
 
-		for (int pass = 0; pass < 2; pass++) {
-			start = begin();
-			for (size_t i = 0; i < CALLS; i++)
-				copies[c].call(target, source, draws[i]);
-		}
-		print(copies[c].name, largest, end() - start, CALLS);
+/* Sizes from 1 to largest; "bytes" is the largest */
+static void drawn(size_t largest)
+{
+	const uint16_t *draws = draws_below(largest);
+
+	for (size_t c = 0; c < COUNT(copies); c++) {
+		uint64_t start = begin();
+
+		for (size_t i = 0; i < DRAWS; i++)
+			copies[c].call(target, source, 1 + draws[i]);
+		print(copies[c].name, largest, end() - start, DRAWS);
+	}
+}
+
+/* The branch that looks at the distance cannot be predicted */
+static void distances(size_t n)
+{
+	const uint16_t *draws = draws_below(4096);
+
+	for (size_t c = 0; c < COUNT(copies); c++) {
+		uint64_t start = begin();
+
+		for (size_t i = 0; i < DRAWS; i++)
+			copies[c].call(target + draws[i], source, n);
+		print(copies[c].name, n, end() - start, DRAWS);
 	}
 }
 
@@ -192,7 +212,7 @@ int main(int argc, char **argv)
 	long rounds = argc == 3 ? atol(argv[2]) : 0;
 
 	if (rounds < 1)
-		errx(2, "usage: copies hot|misaligned|aliased|cold|random64|random512 ROUNDS");
+		errx(2, "usage: copies hot|misaligned|aliased|cold|random64|random512|distances ROUNDS");
 	for (size_t i = 0; i < sizeof(source); i++)
 		source[i] = 1 + i % 251;
 	for (; rounds; rounds--) {
@@ -209,6 +229,10 @@ int main(int argc, char **argv)
 			drawn(64);
 		else if (!strcmp(measure, "random512"))
 			drawn(512);
+		else if (!strcmp(measure, "distances")) {
+			distances(64);
+			distances(1024);
+		}
 		else
 			return 2;
 	}

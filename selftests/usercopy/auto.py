@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What x86_usercopy=auto executes on a CPU with FSRM, for the benchmarks; and whether it loses
+against rep movsb, mainline's copy."""
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from selftests.bench.measure import BenchError
+from selftests.results.machine import cpu
+
+HEADER = "arch/x86/include/asm/uaccess_64.h"
+# Where auto makes no check, the kernel has a NOP of this size on each side of rep movsb
+NOP = ".nops 10, 10"
+# No loss is a difference of at most a hundredth, or a cycle of the time-stamp counter
+PART, CYCLES = 0.01, 1.0
+# Of the cells, at most
+NOT_SHOWN = 0.02
+
+
+def is_zen4(of: Mapping[str, Any]) -> bool:
+    """Return whether a CPU is one that the kernel gives X86_FEATURE_ZEN4."""
+    model = int(of["model"])
+    return (of["vendor_id"] == "AuthenticAMD" and int(of["cpu family"]) == 25
+            and (0x10 <= model <= 0x1f or 0x60 <= model <= 0xaf))
+
+
+def write_header(tree: Path, directory: Path) -> None:
+    """Write auto.h: CHECKED, the copy of Zen 4 as it stands in the tree, and AUTO, this CPU's."""
+    text = (tree / HEADER).read_text(encoding="utf-8")
+    macros = []
+    for name in ("COPY_USER_DISTANCE", "COPY_USER_WINDOW"):
+        found = re.search(rf"#define {name}\b(?:.*\\\n)+.*\n", text)
+        assert found, f"no {name} in {HEADER}"
+        macros.append(found[0])
+    auto = "CHECKED" if is_zen4(cpu()) else f'"{NOP}\\nrep movsb\\n{NOP}"'
+    (directory / "auto.h").write_text(
+        "#define ALTERNATIVE(old, new, feature) new\n" + "".join(macros)
+        + f'#define CHECKED COPY_USER_DISTANCE "\\n" COPY_USER_WINDOW\n#define AUTO {auto}\n',
+        encoding="utf-8")
+
+
+def losses(cells: Iterable[tuple[str, float, float, float]]) -> dict[str, Any]:
+    """Return how auto compares, from cells: name, medians of rep movsb, of it again, of auto.
+
+    auto loses if it takes longer than both. A cell is not shown where these two differ by more than
+    a loss would.
+    """
+    names, lost, not_shown = [], [], []
+    for name, movsb, again, auto in cells:
+        names.append(name)
+        allowed = max(CYCLES, PART * movsb)
+        if auto > max(movsb, again) + allowed:
+            lost.append(name)
+        elif abs(movsb - again) > allowed:
+            not_shown.append(name)
+    return {"cells": len(names), "lost": lost, "not shown": not_shown}
+
+
+def check(claims: dict[str, Any], where: str) -> None:
+    """Raise BenchError if auto loses in a cell, or too many are not shown."""
+    if claims["lost"] or len(claims["not shown"]) > NOT_SHOWN * claims["cells"]:
+        raise BenchError(f"{where}: auto loses, or the machine is not idle: {claims}")
