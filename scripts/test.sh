@@ -93,9 +93,11 @@ must kselftests scripts/kselftests.sh
 run boots scripts/python.sh -m selftests.vm.boots
 joined
 run model_build env KERNEL="$KERNELS/vm" scripts/model.sh build
-# Most of these wait
-[ -n "${GROUP:-}" ] || background 0 robust scripts/pytest.sh robust -m robust selftests/queue
-[ -n "${GROUP:-}" ] || run model scripts/pytest.sh model -m "not static" selftests/model
+if [ -z "${GROUP:-}" ]; then
+	run model scripts/pytest.sh model -m "not static" selftests/model
+	# Most of these wait. They build the kernel of the boots and the model, and stop that
+	background 0 robust scripts/pytest.sh robust -m robust selftests/queue
+fi
 read -ra chosen <<< "${GROUP:-$(python3 selftests/groups.py list | cut -f1 | xargs)}"
 for name in $(tested "${chosen[@]}"); do
 	run "$name" scripts/pytest.sh "$name" -m "not full and not bench" "selftests/$name"
@@ -103,8 +105,8 @@ done
 if [ -z "${GROUP:-}" ]; then
 	run runner scripts/pytest.sh runner -m "not full" \
 		selftests/vm selftests/identity selftests/results selftests/test_proofs.py
-	joined
 	run queue scripts/pytest.sh queue -m "not static and not robust and not full" selftests/queue
+	joined
 fi
 if [ "$mode" = full ]; then
 	jobs=$(python3 selftests/jobs.py list)
