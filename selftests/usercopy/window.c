@@ -97,7 +97,7 @@ static void print_values(const char *name, double *values, size_t n, bool last)
 static double sample(const struct copy *copy, unsigned char *dst, const unsigned char *src,
 		     size_t n, bool isolated)
 {
-	unsigned int calls = n >= 16384 ? 2 : n >= 1024 ? 8 : isolated ? 32 : 128;
+	unsigned int calls = n >= 16384 ? 16 : n >= 1024 ? 64 : 128;
 	uint64_t sum = 0, start;
 
 	if (!isolated) {
