@@ -64,7 +64,7 @@ static __attribute__((noinline)) size_t name(void *dst, const void *src, size_t 
 		     : : "memory", "rax", "cc");	\
 	return n;	\
 }
-COPY(fsrm, "rep movsb")
+COPY(fsrm, MAINLINE)
 COPY(automatic, AUTO)
 COPY(checked, CHECKED)
 COPY(erms, "call rep_movs_alternative_erms")

@@ -56,7 +56,7 @@ static __attribute__((noinline)) void name(void *dst, const void *src, size_t n)
 	asm volatile(instructions : "+c" (n), "+D" (dst), "+S" (src)			\
 		     : : "memory", "rax", "cc");					\
 }
-COPY(movsb, "rep movsb")
+COPY(movsb, MAINLINE)
 COPY(checked, CHECKED)
 COPY(automatic, AUTO)
 COPY(unrolled, "call copy_user_unrolled")
