@@ -12,9 +12,8 @@ from selftests.bench.measure import BenchError
 from selftests.results.machine import cpu
 
 HEADER = "arch/x86/include/asm/uaccess_64.h"
-# A place of mainline's has the five bytes of a call; behind rep movsb there is a NOP, which can be
-# seen: Zen 5 takes 4 % longer for 4 KiB at distances of 1 to 63. Where auto makes no check there
-# is another one on each side.
+# A place of mainline's has the five bytes of a call: behind rep movsb there is a NOP. Where auto
+# makes no check there is a longer one on each side.
 MAINLINE = r'"rep movsb\n.nops 3, 3"'
 UNCHECKED = r'".nops 10, 10\nrep movsb\n.nops 10, 10"'
 # No loss is a difference of at most a hundredth, or a cycle of the time-stamp counter
@@ -31,7 +30,7 @@ def is_zen4(of: Mapping[str, Any]) -> bool:
 
 
 def write_header(tree: Path, directory: Path) -> None:
-    """Write auto.h: MAINLINE, CHECKED (of Zen 4, as it stands in the tree) and AUTO (this CPU's)."""
+    """Write auto.h: MAINLINE, CHECKED (Zen 4's, as it stands in the tree) and AUTO (this CPU's)."""
     text = (tree / HEADER).read_text(encoding="utf-8")
     macros = []
     for name in ("COPY_USER_DISTANCE", "COPY_USER_WINDOW"):
