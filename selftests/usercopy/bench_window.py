@@ -73,7 +73,7 @@ def run(tree: Path, rounds: int) -> dict[str, Any]:
         objects = assemble(tree, Path(directory), (("copy_user_variants_64.S", "copy.o", []),))
         write_header(tree, Path(directory))
         command("gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-mno-red-zone", "-D_GNU_SOURCE",
-                f"-I{directory}", "-o", program, HERE / "window.c", *objects)
+                f"-I{directory}", "-o", program, HERE / "window.c", *objects, "-lm")
         for measure, names in MEASURES.items():
             lines = command(program, measure, str(rounds)).splitlines()
             rows = [json.loads(line) for line in lines]
