@@ -105,8 +105,8 @@ done
 if [ -z "${GROUP:-}" ]; then
 	run runner scripts/pytest.sh runner -m "not full" \
 		selftests/vm selftests/identity selftests/results selftests/test_proofs.py
-	run queue scripts/pytest.sh queue -m "not static and not robust and not full" selftests/queue
 	joined
+	run queue scripts/pytest.sh queue -m "not static and not robust and not full" selftests/queue
 fi
 if [ "$mode" = full ]; then
 	jobs=$(python3 selftests/jobs.py list)

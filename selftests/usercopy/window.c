@@ -35,7 +35,7 @@
 #define LARGEST 65536
 #define ALIGNMENTS 64
 #define MOST_ROUNDS 101
-#define RETRIES 5
+#define RETRIES 20
 
 static const size_t sizes[] = { 1, 16, 64, 128, 256, 512, 1024, 4096, 32768, LARGEST };
 /* After 0 to 127; behind these the destination ends before the source begins, modulo 4 KiB */
