@@ -94,9 +94,9 @@ run boots scripts/python.sh -m selftests.vm.boots
 joined
 run model_build env KERNEL="$KERNELS/vm" scripts/model.sh build
 if [ -z "${GROUP:-}" ]; then
-	run model scripts/pytest.sh model -m "not static" selftests/model
-	# Most of these wait. They build the kernel of the boots and the model, and stop that
+	# Most of these wait, and their trees are their own
 	background 0 robust scripts/pytest.sh robust -m robust selftests/queue
+	run model scripts/pytest.sh model -m "not static" selftests/model
 fi
 read -ra chosen <<< "${GROUP:-$(python3 selftests/groups.py list | cut -f1 | xargs)}"
 for name in $(tested "${chosen[@]}"); do

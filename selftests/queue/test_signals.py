@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Builds and boots that are interrupted: the next one goes on, and nothing is left behind.
 
-On the kernel of this run; test_robust.py has the same for tree.py.
+On the kernel of this run, which nothing else may use meanwhile; test_robust.py has the same for
+tree.py, on trees of its own.
 """
 
 from __future__ import annotations
@@ -14,12 +15,8 @@ import sys
 import time
 from pathlib import Path
 
-import pytest
-
 from selftests.queue.test_robust import BUILD, ROOT, interrupted, passes, script
 from selftests.vm.test_runner import qemus_of
-
-pytestmark = pytest.mark.robust
 
 FOLDERS = ("fs", "mm")
 TAP = "cmd=printf '%s\\n' 'TAP version 13' 1..1 'ok 1 works':demo"
