@@ -4,7 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 
 BUILD_MIB=${NEED_BUILD_MIB:-8000}	# tree, build directories, copies for the checks
-CACHE_MIB=${NEED_CACHE_MIB:-1500}	# tarball and ccache
+CACHE_MIB=${NEED_CACHE_MIB:-6000}	# tarball, ccache, identity/
 MEMORY_MIB=3000				# linking the kernel while a VM runs of 1 GiB
 
 [ "$(uname -m)" = x86_64 ] ||

@@ -16,12 +16,14 @@ Compares base + ungated patches with the whole series, both configured with all 
    in one of these objects at least. Linker scripts are compared as text.
 
 __LINE__ is fixed, and both states are built at one place, state/, by moving them there: neither
-paths nor the lines that a hunk moves reach an object. A PASS is kept (selftests/proofs.py).
+paths nor the lines that a hunk moves reach an object. A PASS is kept (selftests/proofs.py). What
+was preprocessed is kept, too, in CACHE/identity: kbuild preprocesses there what a patch changes,
+whichever clone it is in.
 
-Environment: CF_ROOT the repository, CF_BUILD or BUILD where to build, KDIR the tree (default
-BUILD/linux), QUEUE the directory of the patches, CC, LLVM, KCFLAGS as for scripts/kernel.sh, JOBS,
-FRESH=1. --all compiles every object. Exit status: 0 the same or no gated patch, 1 differences or a
-failed build, 2 nothing could be compared.
+Environment: CF_ROOT the repository, CF_CACHE or CACHE where to build, KDIR the tree (default
+CF_BUILD/linux), QUEUE the directory of the patches, CC, LLVM, KCFLAGS as for scripts/kernel.sh,
+JOBS, FRESH=1. --all compiles every object. Exit status: 0 the same or no gated patch, 1 differences
+or a failed build, 2 nothing could be compared.
 """
 
 from __future__ import annotations
@@ -61,7 +63,9 @@ JOBS = int(ENV.get("JOBS") or os.cpu_count() or 1)
 LLVM = ENV.get("LLVM", "")
 CLANG = f"clang{LLVM}" if LLVM.startswith("-") else "clang"
 COMPILER = ENV.get("CC") or (CLANG if LLVM else "gcc")
-WORK = BUILD / "identity"
+WORK = proofs.cache_directory() / "identity"
+# Its path is in the commands that kbuild keeps, so it is none of a clone
+WRAPPER = WORK / "cc.sh"
 # The place at which both states are built, and the output directory there
 STATE = WORK / "state"
 OUT = STATE / "out/identity"
@@ -119,6 +123,19 @@ def verdict_key(queue: Queue, sources: Sources, everything: bool) -> str:
 
 
 @contextmanager
+def alone() -> Iterator[None]:
+    """Let one run at a time work in WORK; another one waits."""
+    WORK.parent.mkdir(parents=True, exist_ok=True)
+    with open(WORK.parent / ".lock-identity", "w", encoding="utf-8") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say(f"another run works in {WORK}: waiting for it")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+@contextmanager
 def at_its_place(name: str) -> Iterator[None]:
     """Move a state to the place where it is built, and back again."""
     home = WORK / name
@@ -134,10 +151,11 @@ def at_its_place(name: str) -> Iterator[None]:
 def prepare() -> None:
     """Make the directory ready: no state at its place, none of another toolchain, the helpers.
 
-    The helpers are the header that fixes __LINE__, an empty object and the stand-in for vmlinux.
+    The helpers are the compiler that kbuild calls, the header that fixes __LINE__, an empty object
+    and the stand-in for vmlinux.
     Raises Failure.
     """
-    if shutil.disk_usage(BUILD).free < SPACE_MIB << 20:
+    if shutil.disk_usage(WORK.parent).free < SPACE_MIB << 20:
         raise Failure(f"make identity needs {SPACE_MIB} MiB of disk in {WORK}")
     if STATE.is_dir():
         # A run was cut off
@@ -155,6 +173,7 @@ def prepare() -> None:
         return
     shutil.rmtree(WORK, ignore_errors=True)
     WORK.mkdir()
+    shutil.copy(HERE / "cc.sh", WRAPPER)
     (WORK / "line.h").write_text(FIXED_LINE)
     log, vmlinux = WORK / "helpers.log", WORK / "vmlinux"
     run(f"{COMPILER} -c -x c -o {WORK}/stub.o -", log, "compiling nothing")
@@ -172,7 +191,7 @@ def environment(preprocess: bool = True) -> dict[str, str]:
         "BUILD": str(STATE),
         "CF_BUILD": str(STATE),
         "CF_TREE": str(STATE / "linux"),
-        "CC": str(HERE / "cc.sh"),
+        "CC": str(WRAPPER),
         "JOBS": str(JOBS),
         "IDENTITY_CC": COMPILER,
         "KCFLAGS": f"{ENV.get('KCFLAGS', '')} -include {WORK / 'line.h'}".strip(),
@@ -230,7 +249,7 @@ def build(states: States, sources: Sources, name: str, number: int, base: dict[s
         for image in ("vmlinux", "vmlinux.unstripped"):
             if not (OUT / image).is_file():
                 shutil.copy(WORK / "vmlinux", OUT / image)
-        make = f"make --no-print-directory -C {OUT} -f {tree}/Makefile -j{JOBS} CC={HERE}/cc.sh"
+        make = f"make --no-print-directory -C {OUT} -f {tree}/Makefile -j{JOBS} CC={WRAPPER}"
         make += f" LLVM={LLVM}" if "LLVM" in ENV else ""
         # What kbuild makes when it links vmlinux and after
         for target in ("init/version-timestamp.o", "bzImage"):
@@ -382,14 +401,7 @@ def check(everything: bool) -> int:
     if known := verdicts.lookup(name):
         say(f"{known} (cached)")
         return 0
-    BUILD.mkdir(parents=True, exist_ok=True)
-    with open(BUILD / ".lock-identity", "w", encoding="utf-8") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise Failure(
-                f"another run works in {BUILD}; wait for it or use BUILD=another-directory"
-            ) from error
+    with alone():
         prepare()
         states, base = States(queue, sources, WORK / "store"), base_key(queue)
         for state, number in zip(SIDES, (ungated, len(queue.patches))):

@@ -3,9 +3,11 @@
 """Each test fills a queue with patches and says what identity.py finds."""
 
 import difflib
+import fcntl
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -222,20 +224,38 @@ def test_script_builds_once(queue: Path) -> None:
 
 
 def test_script_another_clone(queue: Path, tmp_path: Path) -> None:
-    """A verdict is the same in another directory."""
+    """A verdict is the same in another directory, and so is a state that a change does not reach."""
+    cache = str(tmp_path / "cache")
     fill(queue, {"preparation.patch": PREPARATION}, {"off.patch": OFF})
-    assert run_script(queue).returncode == 0
-    cache = str(queue / "cache")
+    assert run_script(queue, CF_CACHE=cache).returncode == 0
     other = queue.rename(tmp_path / "other")
-    run = run_script(other, CF_CACHE=cache.replace("/queue/", "/other/"))
+    run = run_script(other, CF_CACHE=cache)
     assert run.stdout.endswith("0 differ (cached)\n"), run.stdout + run.stderr
+    fill(other, {"preparation.patch": PREPARATION}, {"off.patch": OFF.replace("int x", "int y")})
+    run = run_script(other, CF_CACHE=cache)
+    assert run.stdout.startswith("identity: preprocessing whole\n"), run.stdout + run.stderr
+    assert_ends(run, 1, 0)
+
+
+def test_script_waits(queue: Path) -> None:
+    """Two runs use one directory of the cache, one after the other."""
+    fill(queue, {"preparation.patch": PREPARATION}, {"off.patch": OFF})
+    (queue / "cache").mkdir()
+    with open(queue / "cache/.lock-identity", "w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        timer = threading.Timer(2, fcntl.flock, (lock, fcntl.LOCK_UN))
+        timer.start()
+        run = run_script(queue)
+        timer.join()
+    assert run.stdout.startswith("identity: another run works in "), run.stdout + run.stderr
+    assert_ends(run, 1, 0)
 
 
 def test_script_cut_off(queue: Path) -> None:
     """A run that was killed while a state was at its place for the build is no harm to the next."""
     fill(queue, {"preparation.patch": PREPARATION}, {"off.patch": OFF})
     assert run_script(queue).returncode == 0
-    work = queue / "build/identity"
+    work = queue / "cache/identity"
     (work / "whole").rename(work / "state")
     fill(queue, {"preparation.patch": PREPARATION}, {"off.patch": NOT_OFF})
     assert run_script(queue).returncode == 1
