@@ -24,23 +24,25 @@ run() {
 
 # background NICE NAME COMMAND...: a stage in parallel with the next ones; NICE 19: in the time that
 # they leave
+declare -A background=()
 background() {
-	local nice=$1
+	local nice=$1 name=$2
 	shift
-	background_name=$1
-	setsid nice -n "$nice" "$stage" run "$@" </dev/null > "$RESULTS/$1.out" 2>&1 &
-	background_pid=$!
+	setsid nice -n "$nice" "$stage" run "$@" </dev/null > "$RESULTS/$name.out" 2>&1 &
+	background[$name]=$!
 }
 
-# joined: the stage that runs in parallel has ended
+# joined: the stages that run in parallel have ended
 joined() {
-	local code=0
-	[ -n "$background_pid" ] || return 0
-	wait "$background_pid" || code=$?
-	background_pid=
-	printf '\n== %s\n' "$background_name"
-	cat "$RESULTS/$background_name.out"
-	[ "$code" = 0 ] || failed+=("$background_name")
+	local name code
+	for name in "${!background[@]}"; do
+		code=0
+		wait "${background[$name]}" || code=$?
+		printf '\n== %s\n' "$name"
+		cat "$RESULTS/$name.out"
+		[ "$code" = 0 ] || failed+=("$name")
+	done
+	background=()
 }
 
 must() {
@@ -64,11 +66,10 @@ tested() {
 
 interrupted() {
 	warn "interrupted; make test begins again, builds continue"
-	[ -z "$background_pid" ] || kill -- "-$background_pid" || true
+	for pid in "${background[@]}"; do kill -- "-$pid" || true; done
 	exit 130
 }
 
-background_pid=
 trap interrupted INT TERM
 take_lock test
 rm -rf "$RESULTS/parts" "$RESULTS/tests.json" "$RESULTS/junit.xml"
@@ -88,15 +89,19 @@ for name in $(scripts/python.sh -m selftests.vm.boots --list |
 	run "kernel_$name" scripts/kernel.sh "$name"
 done
 must kselftests scripts/kselftests.sh
-[ -n "${GROUP:-}" ] || background 19 identity selftests/results_file.py identity/off_means_off \
-	"nothing to compare" "$RESULTS/parts/identity.json" selftests/identity/identity.py
+if [ -z "${GROUP:-}" ]; then
+	background 19 identity selftests/results_file.py identity/off_means_off \
+		"nothing to compare" "$RESULTS/parts/identity.json" selftests/identity/identity.py
+	# Most of these wait, and their trees are their own
+	background 10 robust scripts/pytest.sh robust -m robust selftests/queue
+fi
 run boots scripts/python.sh -m selftests.vm.boots
 joined
 run model_build env KERNEL="$KERNELS/vm" scripts/model.sh build
 if [ -z "${GROUP:-}" ]; then
-	# Most of these wait, and their trees are their own
-	background 0 robust scripts/pytest.sh robust -m robust selftests/queue
 	run model scripts/pytest.sh model -m "not static" selftests/model
+	background 0 queue scripts/pytest.sh queue \
+		-m "not static and not robust and not signals and not full" selftests/queue
 fi
 read -ra chosen <<< "${GROUP:-$(python3 selftests/groups.py list | cut -f1 | xargs)}"
 for name in $(tested "${chosen[@]}"); do
@@ -106,7 +111,8 @@ if [ -z "${GROUP:-}" ]; then
 	run runner scripts/pytest.sh runner -m "not full" \
 		selftests/vm selftests/identity selftests/results selftests/test_proofs.py
 	joined
-	run queue scripts/pytest.sh queue -m "not static and not robust and not full" selftests/queue
+	# They take the kernel away from all others
+	run signals scripts/pytest.sh signals -m signals selftests/queue
 fi
 if [ "$mode" = full ]; then
 	jobs=$(python3 selftests/jobs.py list)

@@ -24,6 +24,7 @@ MARKERS = (
     "bench: depends on time; `make bench` runs these",
     "full: too long for every run; `make test-full` runs these",
     "robust: interruptions and bad input, on small trees of their own",
+    "signals: interruptions of a build and a boot of the kernel under test",
 )
 NO_REASON = ("", "Skipped", "unconditional skip")
 

@@ -15,8 +15,12 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from selftests.queue.test_robust import BUILD, ROOT, interrupted, passes, script
 from selftests.vm.test_runner import qemus_of
+
+pytestmark = pytest.mark.signals
 
 FOLDERS = ("fs", "mm")
 TAP = "cmd=printf '%s\\n' 'TAP version 13' 1..1 'ok 1 works':demo"
