@@ -41,14 +41,15 @@ build() {
 }
 
 tables() {
-	local words fragments only=() published=("${model[@]}.published")
+	local words fragments only=() first=$kernel published=("${model[@]}.published")
 	words=$("${published[@]}" kernel "${GROUP:-}")
-	read -ra fragments <<< "$words"
-	if [ -z "${KERNEL:-}" ]; then
-		GROUP="" "$ROOT/scripts/kernel.sh" "${fragments[@]}"
-		kernel=$BUILD/out/${fragments[0]}
-	fi
-	build
+	[ -n "${KERNEL:-}" ] || first=$BUILD/out/${words%% *}
+	while read -ra fragments; do
+		[ -n "${KERNEL:-}" ] || GROUP="" "$ROOT/scripts/kernel.sh" "${fragments[@]}" </dev/null
+		kernel=${first%/*}/${fragments[0]}
+		build
+	done <<< "$words"
+	kernel=$first
 	for words in ${ONLY:-}; do only+=("--only=$words"); done
 	"${published[@]}" count "$GROUP" "${only[@]}" --kernel "$kernel" --built "$built" "${results[@]}"
 }

@@ -3,7 +3,7 @@
 """Counts the published table of a group's selftests/GROUP/model.py and makes its page.
 
   python -m selftests.model.published kernel GROUP
-      prints the kernel to build: its name, its fragments
+      prints the kernels to build, one a line: the name, the fragments
   python -m selftests.model.published count GROUP OPTION...
       boots for all runs, two at a time (options of model run; --only PATTERN: some of them), but
       for those that were counted before with the same files and kernel; when all are there, makes
@@ -26,7 +26,7 @@ import sys
 import textwrap
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +47,8 @@ class Published:
 
     group: its name; runs: the options of model run by the run's name; kept: from a run's name and
     result what the page needs of each label; options: of the kernel, without CONFIG_; fragments: of
-    its configuration, in configs/; kernel: its name in build/out.
+    its configuration, in configs/; kernel: its name in build/out; others: the fragments of further
+    kernels by name; on: the runs that are made on one of those, with its name.
     """
 
     group: str
@@ -56,12 +57,19 @@ class Published:
     options: tuple[str, ...]
     fragments: tuple[str, ...] = ("small", "base", "all-on")
     kernel: str = "vm"
+    others: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    on: dict[str, str] = field(default_factory=dict)
+
+    def kernels(self) -> dict[str, tuple[str, ...]]:
+        """Return the fragments of all kernels by name, the table's own first."""
+        return {self.kernel: self.fragments, **self.others}
 
     def files(self) -> list[str]:
         """Return the files and directories that the table depends on, from the repository."""
         engine = str(HERE.relative_to(ROOT))
         guest = {f"guest/{WORKLOADS[arguments[0]].program}" for arguments in self.runs.values()}
-        configs = {str(path.relative_to(ROOT)) for name in (*self.fragments, "options")
+        configs = {str(path.relative_to(ROOT))
+                   for name in {*itertools.chain(*self.kernels().values()), "options"}
                    for where in ("configs", "selftests/*")
                    for path in ROOT.glob(f"{where}/{name}.config")}
         return [f"selftests/{self.group}/model.py",
@@ -77,7 +85,8 @@ class Published:
         for name in self.runs:
             result = results[name]
             kernel = {key: value for key, value in result["kernel"].items() if key != "append"}
-            about = {"kernel": kernel, **{key: result[key] for key in ("qemu", "cpu", "memory")},
+            about = {" ".join(("kernel", *filter(None, [self.on.get(name)]))): kernel,
+                     **{key: result[key] for key in ("qemu", "cpu", "memory")},
                      f"geometry of {result['workload']}": result["geometry"]}
             for key, value in about.items():
                 if seen.setdefault(key, value) != value:
@@ -86,6 +95,8 @@ class Published:
         return {
             "kind": "modelled", "series": kernel.pop("series"),
             "configuration": kernel.pop("configuration"), "kernel": kernel,
+            **({"other kernels": {name: seen[f"kernel {name}"] for name in self.others}}
+               if self.others else {}),
             **{key: seen[key] for key in ("qemu", "cpu", "memory")},
             "command": f"make model-tables GROUP={self.group}",
             "date": max(result["date"] for result in results.values()),
@@ -115,11 +126,15 @@ class Published:
             if f"CONFIG_{option}=y" not in lines:
                 raise ValueError(f"{kernel} has no CONFIG_{option}")
         files = store.ready(self.group, self.files(), (kernel / "source").resolve())
-        base = store.digest((kernel / "arch/x86/boot/bzImage").read_bytes())
+        images = {name: store.digest((kernel.with_name(name) / "arch/x86/boot/bzImage").read_bytes())
+                  for name in self.others}
+        images[self.kernel] = store.digest((kernel / "arch/x86/boot/bzImage").read_bytes())
         done_runs, results = itertools.count(1), {}
 
         def one(name: str) -> bool:
-            key = store.digest(json.dumps([files, base, self.runs[name], options, GEOMETRY,
+            other = self.on.get(name)
+            key = store.digest(json.dumps([files, images[other or self.kernel], self.runs[name],
+                                           options, GEOMETRY,
                                            repr(WORKLOADS[self.runs[name][0]])]).encode())
             run, how = f"{self.group}-{name}", "was counted before"
             kept = directory / f"{run}.counted.json"
@@ -128,7 +143,8 @@ class Published:
                 if name not in wanted:
                     return True
                 done = model(["run", *self.runs[name], "--name", run, "--results", str(directory),
-                              "--kernel", str(kernel), *options])
+                              "--kernel", str(kernel.with_name(other) if other else kernel),
+                              *options])
                 if done.returncode:
                     last = (done.stderr or done.stdout).strip().split("\n")[-1]
                     print(f"{self.group}: {name}: {last}", file=sys.stderr)
@@ -212,7 +228,8 @@ def main() -> int:
                              f"{' '.join(known)} have one")
         of = known[args.group]
         if args.what == "kernel":
-            print(of.kernel, *of.fragments)
+            for kernel, fragments in of.kernels().items():
+                print(kernel, *fragments)
         else:
             return of.count(args.results.resolve(), args.kernel.resolve(), options, args.only)
     except (OSError, ValueError) as error:

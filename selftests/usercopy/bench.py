@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """Times user copies of 1 byte to 4 KiB, in user space on the real CPU: copies.c, with the tree's
-own routines and its header of constant sizes.
+own routines and its header of copies in place; and pairs of system calls of the running kernel.
 
 `make bench GROUP=usercopy` makes Documentation/results/usercopy/bench.rst. STAC and CLAC, which the
 kernel executes around each copy, cannot be executed in user space: each ratio is given as timed,
@@ -19,8 +19,18 @@ from selftests.usercopy.auto import check, losses, write_header
 HERE = Path(__file__).resolve().parent
 # What the table depends on, and this file
 PROGRAMS = ("copies.c", "auto.py")
-MEASURES = ("hot", "misaligned", "aliased", "cold", "random64", "random512", "distances")
-COPIES = ("none", "fsrm", "auto", "checked", "erms", "movsq", "unrolled", "string", "const")
+MEASURES = ("hot", "misaligned", "aliased", "cold", "written", "random64", "random512",
+            "distances", "calls")
+COPIES = ("none", "fsrm", "auto", "checked", "erms", "movsq", "unrolled", "string", "words",
+          "const")
+# System calls that differ by copies: without, with, what these are
+CALLS = (("sigprocmask", "sigprocmask_out", "rt_sigprocmask(): copy_to_user(8)"),
+         ("sigprocmask", "sigprocmask_both", "rt_sigprocmask(): copy_from_user(8), copy_to_user(8)"),
+         ("sigaltstack", "sigaltstack_out", "sigaltstack(): copy_to_user(24)"),
+         ("sigaction", "sigaction_out", "rt_sigaction(): copy_to_user(32)"),
+         ("clock_getres", "clock_getres_out", "clock_getres(): copy_to_user(16) in a function"),
+         ("epoll_ctl", "epoll_ctl_in", "epoll_ctl(): copy_from_user(12)"),
+         ("pselect6", "pselect6_in", "pselect6(): 16 bytes, in place in mainline, too"))
 # Cycles of the time-stamp counter that STAC and CLAC are taken to need: stated, not measured
 PAIR = 20
 
@@ -35,9 +45,9 @@ def build(tree: Path, directory: Path) -> Path:
         ("copy_user_variants_64.S", "variants.o", [])))
     write_header(tree, directory)
     program = directory / "copies"
-    header = (tree / "arch/x86/include/asm/uaccess_const.h").resolve()
+    header = (tree / "arch/x86/include/asm/uaccess_inline.h").resolve()
     command("gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-mno-red-zone", f"-I{directory}",
-            f'-DCONST_HEADER="{header}"', "-o", program, HERE / "copies.c", *objects)
+            f'-DINLINE_HEADER="{header}"', "-o", program, HERE / "copies.c", *objects)
     return program
 
 
@@ -68,6 +78,8 @@ HEADS = {
     "misaligned": "Fixed sizes, hot, misaligned (3 modulo 64 to 5 modulo 64): cycles for a copy",
     "aliased": "The same, and the destination is 2 above the source modulo 4 KiB: cycles for a "
                "copy",
+    "written": "Fixed sizes, hot, of fields of 8 bytes that were written just before: cycles for "
+               "both",
     "cold": "Fixed sizes, source and destination in no cache, one copy at a time: cycles for a "
             "copy",
     "random64": "Sizes drawn from 1 to 64 bytes, hot: cycles for a copy",
@@ -76,8 +88,21 @@ HEADS = {
 }
 
 
+def calls(result: dict[str, Any]) -> str:
+    """Return the table of system calls."""
+    medians = {name: sample["median"] for found in result["measures"]["calls"].values()
+               for name, sample in found.items()}
+    return "\n".join([
+        ".. csv-table:: System calls of the running kernel, which has none of our options: cycles",
+        "   :header: call, without the copies, with, for the copies", "", *(
+            f'   "{about}", {medians[base]:.0f}, {medians[call]:.0f}, '
+            f"{medians[call] - medians[base]:.0f}" for base, call, about in CALLS)]) + "\n"
+
+
 def table(result: dict[str, Any], measure: str) -> str:
     """Return a measure as an rst table; a cell is empty where a copy was not timed."""
+    if measure == "calls":
+        return calls(result)
     pairs = (("fsrm", "const"), ("erms", "const"), ("fsrm", "unrolled"))
     rows = [["bytes", *COPIES, *(f"{fast}: {slow}" for slow, fast in pairs), "noise"]]
     for size, copies in result["measures"][measure].items():
@@ -111,10 +136,10 @@ ABOUT = (
     "nothing; fsrm is mainline's copy on a CPU with that flag, erms (rep_movs_alternative) on one "
     "with ERMS only, movsq on one with neither; auto is what x86_usercopy=auto executes on this "
     "CPU if it has FSRM, checked is fsrm with Zen 4's check of the addresses; unrolled and string "
-    "are what x86_usercopy= can choose, const is X86_USERCOPY_CONST: all as they stand in the "
-    "tree. Loop and call are included, STAC, CLAC and the check of the address are not. \"a: b\" is how many times faster "
-    f"a is than b, in brackets with {PAIR} cycles for STAC and CLAC added to both: a figure that "
-    "is stated here, not measured.")
+    "are what x86_usercopy= can choose, const and words are X86_USERCOPY_CONST of a constant and a "
+    "variable size: all as they stand in the tree. Loop and call are included, STAC, CLAC and the "
+    "check of the address are not. \"a: b\" is how many times faster a is than b, in brackets with "
+    f"{PAIR} cycles for STAC and CLAC added to both: a figure that is stated here, not measured.")
 
 
 def part(result: dict[str, Any]) -> str:

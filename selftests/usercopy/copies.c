@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Times user copies in user space, on the real CPU: the kernel's own routines, assembled unchanged,
- * and its copies of constant sizes, from its header. What the kernel does around a copy (STAC,
+ * and its copies in place, from its header. What the kernel does around a copy (STAC,
  * CLAC, masking the address) is left out: the first two cannot be executed here.
  *
  * usage: copies MEASURE ROUNDS
@@ -10,25 +10,33 @@
  *   aliased     the same, to an address that is 2 above the source modulo 4 KiB: some CPUs take a
  *               load for one of what was just stored
  *   cold        the same with source and destination in no cache: one copy at a time
+ *   written     8 to 64 bytes, hot, of a structure of 8-byte fields that were written just before
+ *   calls       system calls of this kernel that differ by a copy
  *   random64    sizes that are drawn from 1 to 64, hot: 65536 draws, for no predictor to learn
  *   random512   sizes that are drawn from 1 to 512, hot
  *   distances   64 and 1024 bytes, hot, at distances that are drawn from 0 to 4095
  *
  * A line of JSON for each sample: copy, bytes, cycles of the time-stamp counter for a copy, with
- * the loop around it. Each copy but "const" is called, as _copy_from_user() and _copy_to_user()
- * are; "none" is that call and no copy, "auto" what x86_usercopy=auto executes on this CPU if it
- * has FSRM, "checked" rep movsb with the check of Zen 4. In each round all take their turn; "fsrm"
- * has two, "fsrm" and "fsrm_again": the difference is the machine's noise.
+ * the loop around it. Each copy but "const" and "words" is called, as _copy_from_user() and
+ * _copy_to_user() are; these two are in place, of a constant and of a variable size. "none" is that
+ * call and no copy, "auto" what x86_usercopy=auto executes on this CPU if it has FSRM, "checked"
+ * rep movsb with the check of Zen 4. In each round all take their turn; "fsrm" has two, "fsrm" and
+ * "fsrm_again": the difference is the machine's noise.
  */
 #include <err.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 #include <x86intrin.h>
 
-/* What the header of constant sizes takes from others, but for __always_inline of libc */
+/* What the header of copies in place takes from others, but for __always_inline of libc */
 typedef uint8_t u8;
 typedef uint16_t u16;
 typedef uint32_t u32;
@@ -39,7 +47,7 @@ typedef uint64_t u64;
 #define _ASM_EXTABLE_UA(from, to)
 #define __uaccess_begin() do { } while (0)
 #define __uaccess_end() do { } while (0)
-#include CONST_HEADER
+#include INLINE_HEADER
 #include "auto.h"	/* written by auto.py */
 
 #define LINE 64
@@ -84,6 +92,13 @@ static const struct copy {
 static const size_t sizes[] = {
 	1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 256, 512, 1024, 2048, 4096,
 };
+
+/* A structure that its owner has just filled */
+static void write_fields(size_t n)
+{
+	for (size_t at = 0; at < n; at += 8)
+		*(volatile uint64_t *)(source + at) = 0x0807060504030201 + at;
+}
 
 static uint64_t begin(void)
 {
@@ -130,6 +145,8 @@ do {										\
 			_mm_mfence();						\
 			start_ = begin();					\
 		}								\
+		if (written)							\
+			write_fields(n);					\
 		(void)(copy);							\
 		if (cold)							\
 			sum_ += end() - start_;					\
@@ -143,20 +160,25 @@ do {										\
 
 #define CONSTANT(n)									\
 	case n:										\
-		TIME("const", n, dst, src, cold, (void)!arch_copy_to_user_const(dst, src, n));	\
+		TIME("const", n, dst, src, cold, (void)!arch_copy_to_user_inline(dst, src, n)); \
 		break;
 
-static void fixed(unsigned char *dst, const unsigned char *src, bool cold)
+static void fixed(unsigned char *dst, const unsigned char *src, bool cold, bool written)
 {
 	for (size_t s = 0; s < COUNT(sizes); s++) {
 		size_t n = sizes[s];
 
+		if (written && (n < 8 || n > 64))
+			continue;
 		for (size_t c = 0; c < COUNT(copies); c++) {
 			/* One loop, one call through a register for all: the same cost */
 			size_t (*call)(void *, const void *, size_t) = copies[c].call;
 
 			TIME(copies[c].name, n, dst, src, cold, call(dst, src, n));
 		}
+		if (arch_usercopy_inline_size(n))
+			TIME("words", n, dst, src, cold,
+			     (void)!arch_copy_to_user_inline(dst, src, n));
 		switch (n) {
 		CONSTANT(1) CONSTANT(2) CONSTANT(4) CONSTANT(6) CONSTANT(8) CONSTANT(12)
 		CONSTANT(16) CONSTANT(24) CONSTANT(32) CONSTANT(48) CONSTANT(64)
@@ -190,6 +212,53 @@ static void drawn(size_t largest)
 			copies[c].call(target, source, 1 + draws[i]);
 		print(copies[c].name, largest, end() - start, DRAWS);
 	}
+	uint64_t start = begin();
+
+	for (size_t i = 0; i < DRAWS; i++) {
+		size_t n = 1 + draws[i];
+
+		if (!arch_usercopy_inline_size(n))
+			fsrm(target, source, n);
+		else
+			(void)!arch_copy_to_user_inline(target, source, n);
+	}
+	print("words", largest, end() - start, DRAWS);
+}
+
+/* Pairs of system calls of the running kernel: the second one has a copy more, or two */
+#define CALL(name, bytes, ...)							\
+do {										\
+	uint64_t start_ = begin();						\
+	for (int i_ = 0; i_ < CALLS; i_++)					\
+		syscall(__VA_ARGS__);						\
+	print(name, bytes, end() - start_, CALLS);				\
+} while (0)
+
+static void calls(void)
+{
+	static uint64_t set, old_set, mask[2], action[4];
+	static struct epoll_event event;
+	static struct timespec zero;
+	static stack_t stack;
+	static int fd = -1;
+
+	if (fd < 0)
+		fd = epoll_create1(0);
+	CALL("sigprocmask", 8, SYS_rt_sigprocmask, SIG_BLOCK, NULL, NULL, 8);
+	CALL("sigprocmask_out", 8, SYS_rt_sigprocmask, SIG_BLOCK, NULL, &old_set, 8);
+	CALL("sigprocmask_both", 8, SYS_rt_sigprocmask, SIG_BLOCK, &set, &old_set, 8);
+	CALL("sigaltstack", 24, SYS_sigaltstack, NULL, NULL);
+	CALL("sigaltstack_out", 24, SYS_sigaltstack, NULL, &stack);
+	CALL("sigaction", 32, SYS_rt_sigaction, SIGUSR1, NULL, NULL, 8);
+	CALL("sigaction_out", 32, SYS_rt_sigaction, SIGUSR1, NULL, action, 8);
+	CALL("clock_getres", 16, SYS_clock_getres, CLOCK_MONOTONIC, NULL);
+	CALL("clock_getres_out", 16, SYS_clock_getres, CLOCK_MONOTONIC, &zero);
+	/* Both end with ENOENT, as standard input is not watched */
+	CALL("epoll_ctl", 12, SYS_epoll_ctl, fd, EPOLL_CTL_DEL, 0, NULL);
+	CALL("epoll_ctl_in", 12, SYS_epoll_ctl, fd, EPOLL_CTL_MOD, 0, &event);
+	memset(&zero, 0, sizeof(zero));
+	CALL("pselect6", 16, SYS_pselect6, 0, NULL, NULL, NULL, &zero, NULL);
+	CALL("pselect6_in", 16, SYS_pselect6, 0, NULL, NULL, NULL, &zero, mask);
 }
 
 /* The branch that looks at the distance cannot be predicted */
@@ -212,19 +281,23 @@ int main(int argc, char **argv)
 	long rounds = argc == 3 ? atol(argv[2]) : 0;
 
 	if (rounds < 1)
-		errx(2, "usage: copies hot|misaligned|aliased|cold|random64|random512|distances ROUNDS");
+		errx(2, "usage: copies hot|misaligned|aliased|cold|random64|...|calls ROUNDS");
 	for (size_t i = 0; i < sizeof(source); i++)
 		source[i] = 1 + i % 251;
 	for (; rounds; rounds--) {
 		memset(target, 0, sizeof(target));
 		if (!strcmp(measure, "hot"))
-			fixed(target, source, false);
+			fixed(target, source, false, false);
 		else if (!strcmp(measure, "misaligned"))
-			fixed(target + 1024 + 5, source + 3, false);
+			fixed(target + 1024 + 5, source + 3, false, false);
 		else if (!strcmp(measure, "aliased"))
-			fixed(target + 5, source + 3, false);
+			fixed(target + 5, source + 3, false, false);
 		else if (!strcmp(measure, "cold"))
-			fixed(target, source, true);
+			fixed(target, source, true, false);
+		else if (!strcmp(measure, "written"))
+			fixed(target, source, false, true);
+		else if (!strcmp(measure, "calls"))
+			calls();
 		else if (!strcmp(measure, "random64"))
 			drawn(64);
 		else if (!strcmp(measure, "random512"))

@@ -7,8 +7,10 @@
  * ioctl: ioctls that copy 8 bytes in and 8 bytes out, twice (modules/ioctls.c),
  * two of a terminal that copy 8 bytes once, in and out: TIOCSWINSZ, TIOCGWINSZ,
  * and, if the kernel has vgem, two of drm_ioctl(): GEM_FLINK, which copies 8
- * bytes in and out, and GET_CAP, which copies 16. Word: calls= (of each, that
- * are counted).
+ * bytes in and out, and GET_CAP, which copies 16. And other system calls that
+ * copy a small structure: rt_sigprocmask (8 bytes in and out), clock_getres (16
+ * out), epoll_ctl (12 in), sigaltstack (24 out), rt_sigaction (32 out), openat2
+ * (24 in, and it fails). Word: calls= (of each, that are counted).
  *
  * pread: 4 KiB of a file in memory to a buffer that starts 0, 1, 8, 15, 16, 64 or
  * 4095 bytes above the start of a page: at that distance from the source, modulo
@@ -23,12 +25,18 @@
 #include <drm/drm.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <poll.h>
+#include <signal.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../ioctls.h"
@@ -88,6 +96,34 @@ COUNT_IOCTL(5, set_winsize, TIOCSWINSZ)
 COUNT_IOCTL(6, get_winsize, TIOCGWINSZ)
 COUNT_IOCTL(7, gem_flink, DRM_IOCTL_GEM_FLINK)
 COUNT_IOCTL(8, get_cap, DRM_IOCTL_GET_CAP)
+COUNT_IOCTL(9, inline, IOCTLS_INLINE)
+
+/* result: -1 for a call that fails behind the copy */
+#define COUNT_SYSCALL(label, name, result, ...)				\
+	COUNT(syscall_##name, label, name, ,				\
+	      if (syscall(__VA_ARGS__) != (result)) fail_errno(#name),	\
+	      syscall(__VA_ARGS__))
+
+COUNT_SYSCALL(10, sigprocmask, 0, SYS_rt_sigprocmask, SIG_BLOCK, argument, argument, 8)
+COUNT_SYSCALL(11, clock_getres, 0, SYS_clock_getres, CLOCK_MONOTONIC, argument)
+COUNT_SYSCALL(12, epoll_ctl, -1, SYS_epoll_ctl, fd, EPOLL_CTL_MOD, 0, argument)
+COUNT_SYSCALL(13, sigaltstack, 0, SYS_sigaltstack, NULL, argument)
+COUNT_SYSCALL(14, sigaction, 0, SYS_rt_sigaction, SIGUSR1, NULL, argument, 8)
+COUNT_SYSCALL(15, openat2, -1, SYS_openat2, -1, "none", argument, sizeof(struct open_how))
+
+static void count_syscalls(long calls)
+{
+	uint64_t argument[8] = {};
+	int fd = must(epoll_create1(0), "epoll_create1");
+
+	syscall_sigprocmask(calls, fd, argument);
+	syscall_clock_getres(calls, fd, argument);
+	syscall_epoll_ctl(calls, fd, argument);
+	syscall_sigaltstack(calls, fd, argument);
+	syscall_sigaction(calls, fd, argument);
+	memset(argument, 0, sizeof(argument));
+	syscall_openat2(calls, fd, argument);
+}
 
 /* A card without a screen, whose buffers are plain memory */
 static void count_vgem(long calls)
@@ -126,10 +162,12 @@ void ioctls(void)
 	ioctl_constant(calls, device, &size);
 	ioctl_called(calls, device, &size);
 	ioctl_sized(calls, device, &size);
+	ioctl_inline(calls, device, &size);
 	ioctl_set_winsize(calls, terminal, &size);
 	ioctl_get_winsize(calls, terminal, &size);
 	if (memcmp(&size, &sent, sizeof(size)))
 		fail("the size came back as another");
+	count_syscalls(calls);
 	count_vgem(calls);
 	done();
 }
