@@ -272,8 +272,9 @@ def test_ioctl_inline(result_of: ResultOf) -> None:
                    (label["loads"] + label["stores"]) / label["units"])
             for name, label in labels.items()}
     for at in range(2):
-        order = ("nothing", "constant", "inline", "called", "sized")
-        assert sorted(order, key=lambda name, at=at: cost[name][at]) == list(order)
+        assert cost["nothing"][at] < cost["constant"][at] < cost["called"][at]
+        # The size of a variable one is checked, in the two of them
+        assert cost["constant"][at] < cost["inline"][at] < cost["sized"][at]
 
 
 def test_usercopy_window(result_of: ResultOf) -> None:
