@@ -2,7 +2,9 @@
 """The published tables of the model are made of the kept counts, and those are whole."""
 from __future__ import annotations
 
+import dataclasses
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -50,13 +52,13 @@ def toy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> tuple[Published, Pat
     results.mkdir()
 
     def model(arguments: list[str]) -> Any:
-        name = arguments[arguments.index("--name") + 1]
+        name, on = (arguments[arguments.index(word) + 1] for word in ("--name", "--kernel"))
         counted.append(name)
         (results / f"{name}.json").write_text(json.dumps({
             "workload": "ring", "words": {}, "geometry": {}, "qemu": "QEMU", "cpu": "max",
             "memory": "1G",
             "kernel": {"release": "7.3.4", "series": "x", "append": "", "configuration": None,
-                       "image": (kernel / "arch/x86/boot/bzImage").read_text()},
+                       "image": (Path(on) / "arch/x86/boot/bzImage").read_text()},
             "command": "make model", "date": "2026-01-01", "seconds": 1.0,
             "labels": {"ring": {"units": len(counted)}}}))
         return type("Done", (), {"returncode": 0})
@@ -87,6 +89,19 @@ def test_published_count(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
     (kernel / ".config").write_text("")
     with pytest.raises(ValueError, match="has no CONFIG_TOY"):
         of.count(results, kernel, [], [])
+
+
+def test_published_further_kernel(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A run on a further kernel is counted there, and again when that kernel changes."""
+    of, kernel, counted = toy(monkeypatch, tmp_path)
+    shutil.copytree(kernel, tmp_path / "other")
+    of = dataclasses.replace(of, others={"other": ("toy",)}, on={"b": "other"})
+    image = tmp_path / "other/arch/x86/boot/bzImage"
+    for text, runs in (("one", ["toy-a", "toy-b"]), ("another", ["toy-b"])):
+        image.write_text(text)
+        counted.clear()
+        assert of.count(tmp_path / "results", kernel, [], []) == 0 and sorted(counted) == runs
+        assert store.read("toy", "model")["other kernels"]["other"]["image"] == text
 
 
 def test_published_is_one_kernel(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -54,14 +54,14 @@ def cells() -> dict[str, list[str]]:
 
 
 def kept(_name: str, result: dict[str, Any]) -> dict[str, Any]:
-    """Return what the page needs of a boot: instructions and accesses of each ioctl."""
+    """Return what the page needs of a boot: instructions and accesses of each label."""
     return {ioctl: {"units": label["units"], "instructions": label["executed"]["instructions"],
                     "accesses": label["loads"] + label["stores"]}
             for ioctl, label in result["labels"].items()}
 
 
 def per_call(table: Table, boot: str, ioctl: str) -> tuple[float, float]:
-    """Return instructions and accesses of one ioctl, system call included."""
+    """Return instructions and accesses of one call, from and back to user mode."""
     cell = table["cells"][f"{cell_name(boot)}/{ioctl}"]
     return cell["instructions"] / cell["units"], cell["accesses"] / cell["units"]
 
@@ -69,7 +69,7 @@ def per_call(table: Table, boot: str, ioctl: str) -> tuple[float, float]:
 def page(table: Table) -> str:
     """Return the page, without its head: the table, with what it counts under it."""
     first = result_of(table, cell_name("auto"))
-    rows = [["instructions / accesses of an ioctl", *BOOTS]]
+    rows = [["instructions / accesses of a call", *BOOTS]]
     for ioctl, about in IOCTLS.items():
         calls = [per_call(table, boot, ioctl) for boot in BOOTS]
         rows.append([about, *("{:.0f} / {:.0f}".format(*call) for call in calls)])
@@ -78,8 +78,8 @@ def page(table: Table) -> str:
         "each time it is repeated, with an access to each side: rep movsb of 8 bytes is 8 or 9 of "
         "them, so that its columns say nothing of speed.")
     head = tables.headline(first).split("\n", 1)[1]
-    return literal(f"Ioctls, {first['words']['calls']} of each, from and back to user mode\n{head}"
-                   f"\n\n{tables.columns(rows)}\n\n{wrapped(saved)}")
+    return literal(f"Ioctls and system calls, {first['words']['calls']} of each, from and back to "
+                   f"user mode\n{head}\n\n{tables.columns(rows)}\n\n{wrapped(saved)}")
 
 
 PUBLISHED = Published(

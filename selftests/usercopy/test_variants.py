@@ -12,11 +12,32 @@ from selftests.queue.scratch import Sources
 VARIANTS = "arch/x86/lib/copy_user_variants_64.S"
 
 
+UNROLLED, STRING = "copy_user_unrolled", "copy_user_string"
+MISTAKES = {
+    "block": (f"{UNROLLED} copy_bytes", "40, 48, 56", "40, 48"),
+    "last": (f"{STRING} copy_bytes", '"-8(%rdi,%rcx)"', '"-7(%rdi,%rcx)"'),
+    "words": (f"{STRING} store_fault_residue", "leaq (%rax,%rcx,8), %rcx",
+              "leaq (,%rcx,8), %rcx"),
+}
+# By make test-full JOB=mutants
+MORE = {
+    "step": (f"{UNROLLED} copy_bytes", "addq $64, %rdi", "addq $56, %rdi"),
+    "order": (f"{UNROLLED} load_fault_residue", "subq $64, %rcx", "subq $72, %rcx"),
+    "word": (f"{UNROLLED} copy_bytes", "addq $8, %rsi", "addq $7, %rsi"),
+    "low_half": (f"{UNROLLED} large_count_residue", "cmpq $64, %rcx\n\tjb",
+                 "cmpl $64, %ecx\n\tjb"),
+    "small": (f"{STRING} copy_bytes", "cmpq $8, %rcx\n\tjb .Lstring_bytes",
+              "cmpq $9, %rcx\n\tja .Lstring_bytes"),
+    "rest": (f"{STRING} copy_bytes", "andl $7, %eax", "andl $3, %eax"),
+    "fixup": (f"{STRING} load_fault_residue", ".Lstring_words, .Lstring_fault",
+              ".Lstring_words, .Lstring_bytes"),
+    "count": (f"{STRING} large_count_bytes", "shrq $3, %rcx", "shrl $3, %ecx"),
+}
+
+
 @pytest.mark.parametrize("found_by, right, wrong", [
-    ("copy_user_unrolled copy_bytes", "40, 48, 56", "40, 48"),
-    ("copy_user_string copy_bytes", '"-8(%rdi,%rcx)"', '"-7(%rdi,%rcx)"'),
-    ("copy_user_string store_fault_residue", "leaq (%rax,%rcx,8), %rcx", "leaq (,%rcx,8), %rcx"),
-], ids=("block", "last", "words"))
+    *(pytest.param(*MISTAKES[name], id=name) for name in MISTAKES),
+    *(pytest.param(*MORE[name], id=name, marks=pytest.mark.full) for name in MORE)])
 def test_variant_control(tmp_path: Path, found_by: str, right: str, wrong: str) -> None:
     """A mistake in one of the variants is found by the property that it breaks."""
     tree = Sources.from_env().kernel()

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The KUnit tests of user copies find mistakes in what they test: each mutant is killed.
+
+A mutant is the module of a test with one change in a header of the tree. It is built for the kernel
+vm and loaded there, in a boot of its own; a mutant that ends the kernel is killed as well. Those of
+the functions in assembly are in test_variants.py.
+"""
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from selftests.vm.apart import boot_apart
+
+pytestmark = pytest.mark.full
+
+INLINE = "arch/x86/include/asm/uaccess_inline.h"
+HOOK = "include/linux/uaccess.h"
+SITE = "arch/x86/include/asm/uaccess_64.h"
+FAULTS, VARIANT = "lib/tests/usercopy_faults_kunit.c", "arch/x86/lib/usercopy_variant_kunit.c"
+# The test of the site reads the command line, which modules cannot
+PROLOGUE = {FAULTS: "", VARIANT: ("static char no_line[1], *no_command_line = no_line;\n"
+                                  "#define saved_command_line no_command_line\n")}
+ZEN4 = ("--cpu=family=25,model=17", "--append=setcpuid=fsrm", "--append=mitigations=off")
+# The tests that are built in do not run, those of the module do
+LOAD = "echo '*' > /sys/module/kunit/parameters/filter_glob; insmod"
+
+
+@dataclass
+class Mutant:
+    """A change of one header. killers: tests that find it, or Oops; times: it stands there."""
+
+    path: str
+    right: str
+    wrong: str
+    killers: str
+    times: int = 1
+    test: str = FAULTS
+
+
+MUTANTS = {
+    "none": Mutant(INLINE, "u64", "u64", "", times=12),
+    "last_word": Mutant(INLINE, "move(to, from, (n) - 8, u64", "move(to, from, (n) - 7, u64",
+                        "const_copies const_in_place"),
+    "last_four": Mutant(INLINE, "(n) > 8 && (n) % 8 == 4", "(n) > 8 && (n) % 8 == 5",
+                        "const_copies"),
+    "third_byte": Mutant(INLINE, "(n) == 1 || (n) == 3", "(n) == 1", "const_copies"),
+    "half_word": Mutant(INLINE, 'move(to, from, 24, u64, "q", "rax"',
+                        'move(to, from, 24, u32, "l", "eax"', "const_copies"),
+    "loop_end": Mutant(INLINE, "unsigned long __last = (n) - 8", "unsigned long __last = (n) - 7",
+                       "inline_copies inline_in_place"),
+    "loop_step": Mutant(INLINE, "__at += 8", "__at += 16", "inline_copies"),
+    "fault_unseen": Mutant(INLINE, "return false", "return true", "const_faults inline_faults",
+                           times=2),
+    "no_stac": Mutant(INLINE, "__uaccess_begin();\n", ";\n", "const_in_place", times=2),
+    "no_entry": Mutant(INLINE, "_ASM_EXTABLE_UA(1b, %l[label])", '""', "Oops", times=2),
+    "from_unmasked": Mutant(HOOK, "from = mask_user_address(from);\n\t\tinstrument",
+                            "instrument", "bad_addresses"),
+    "to_unmasked": Mutant(HOOK, "to = mask_user_address(to);\n\t\tinstrument", "instrument",
+                          "bad_addresses"),
+    "no_zeroes": Mutant(HOOK, "return _copy_from_user(to, from, n);",
+                        "return n;", "const_faults bad_addresses"),
+    "not_again": Mutant(HOOK, "return _copy_to_user(to, from, n);", "return n;", "const_faults"),
+    "no_failure": Mutant(HOOK, "if (should_fail_usercopy())\n\t\t\tfrom", "if (0)\n\t\t\tfrom",
+                         "injected_failures"),
+    "larger_structure": Mutant(HOOK, "likely(usize == ksize)", "likely(usize >= ksize)",
+                               "struct_copies"),
+    "site_none": Mutant(SITE, "jae 402f", "jae 402f", "", test=VARIANT),
+    "site_entry": Mutant(SITE, "_ASM_EXTABLE_UA((start) + (402b - 401b), end)", "", "Oops",
+                         test=VARIANT),
+    "site_word": Mutant(SITE, '"402:	rep movsb"', '"402:	rep movsw"', "auto_residue",
+                        test=VARIANT),
+    "site_count": Mutant(SITE, "	call copy_user_unrolled\\n", "	decl %%ecx\\n", "auto_residue",
+                         test=VARIANT),
+}
+
+
+def built(tree: Path, kernel: Path, where: Path, mutant: Mutant) -> Path:
+    """Build the module of a mutant for a kernel, in an empty directory, and return it."""
+    text = (tree / mutant.path).read_text(encoding="utf-8")
+    assert text.count(mutant.right) == mutant.times, f"{text.count(mutant.right)} in {mutant.path}"
+    header = where / "include" / re.sub(r"^.*?\binclude/", "", mutant.path)
+    header.parent.mkdir(parents=True)
+    header.write_text(text.replace(mutant.right, mutant.wrong), encoding="utf-8")
+    (where / "Kbuild").write_text(
+        f"obj-m := mutant.o\n# In front of the kernel's own\nNOSTDINC_FLAGS += -I{where}/include\n")
+    (where / "mutant.c").write_text(
+        f'#include <linux/module.h>\n{PROLOGUE[mutant.test]}#include "{tree / mutant.test}"\n'
+        'MODULE_LICENSE("GPL");\nMODULE_DESCRIPTION("A test with a mistake in what it tests");\n')
+    done = subprocess.run(["make", "-s", "-C", tree, f"O={kernel}", f"M={where}", "modules"],
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
+    return where / "mutant.ko"
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_mutant(name: str) -> None:
+    """A mutant is killed by the tests that are named, and the module without a change by none."""
+    mutant = MUTANTS[name]
+    tree, kernel = Path(os.environ["CF_TREE"]), Path(os.environ["CF_OUT"])
+    where = Path(os.environ["CF_BUILD"]) / "mutants" / name  # the guest has a /tmp of its own
+    shutil.rmtree(where, ignore_errors=True)
+    module = built(tree, kernel, where, mutant)
+    _, printed, logs = boot_apart(
+        f"mutant-{name}", kernel, f"cmd={LOAD} {module}:mutant", "--time-limit=300",
+        "--append=kunit.filter_glob=none", *(ZEN4 if mutant.test == VARIANT else ()))
+    console = (logs / "console.log").read_text(errors="replace")
+    assert "# Subtest: usercopy_" in console, printed
+    killers = set(re.findall(r"^\s*(?:\[[^]]*\]\s*)?not ok \d+ (\w+)", console, re.M))
+    if re.search(r"\b(Oops|BUG): ", console):
+        killers.add("Oops")
+    print(f"mutant {name}: killed by {' '.join(sorted(killers)) or 'none'}")
+    assert set(mutant.killers.split()) <= killers, killers
+    assert mutant.killers or not killers - {"boot_choice", "usercopy_variant"}, killers
