@@ -24,12 +24,13 @@ INLINE = "arch/x86/include/asm/uaccess_inline.h"
 HOOK = "include/linux/uaccess.h"
 SITE = "arch/x86/include/asm/uaccess_64.h"
 FAULTS, VARIANT = "lib/tests/usercopy_faults_kunit.c", "arch/x86/lib/usercopy_variant_kunit.c"
-# The test of the site reads the command line, which modules cannot
+# The test of the site reads the command line of the kernel, which modules cannot
 PROLOGUE = {FAULTS: "", VARIANT: ("static char no_line[1], *no_command_line = no_line;\n"
-                                  "#define saved_command_line no_command_line\n")}
+                                  "#define saved_command_line no_command_line\n"
+                                  "#define parameq(a, b) false\n")}
 ZEN4 = ("--cpu=family=25,model=17", "--append=setcpuid=fsrm", "--append=mitigations=off")
 # The tests that are built in do not run, those of the module do
-LOAD = "echo '*' > /sys/module/kunit/parameters/filter_glob; insmod"
+LOAD = "printf '*' > /sys/module/kunit/parameters/filter_glob; insmod"
 
 
 @dataclass
@@ -45,20 +46,20 @@ class Mutant:
 
 
 MUTANTS = {
-    "none": Mutant(INLINE, "u64", "u64", "", times=12),
+    "none": Mutant(INLINE, "(n) <= 64", "(n) <= 64", ""),
     "last_word": Mutant(INLINE, "move(to, from, (n) - 8, u64", "move(to, from, (n) - 7, u64",
-                        "const_copies const_in_place"),
+                        "const_copies"),
     "last_four": Mutant(INLINE, "(n) > 8 && (n) % 8 == 4", "(n) > 8 && (n) % 8 == 5",
                         "const_copies"),
     "third_byte": Mutant(INLINE, "(n) == 1 || (n) == 3", "(n) == 1", "const_copies"),
     "half_word": Mutant(INLINE, 'move(to, from, 24, u64, "q", "rax"',
                         'move(to, from, 24, u32, "l", "eax"', "const_copies"),
-    "loop_end": Mutant(INLINE, "unsigned long __last = (n) - 8", "unsigned long __last = (n) - 7",
-                       "inline_copies inline_in_place"),
+    "loop_end": Mutant(INLINE, "array_index_nospec((n) - 8", "array_index_nospec((n) - 7",
+                       "inline_copies"),
     "loop_step": Mutant(INLINE, "__at += 8", "__at += 16", "inline_copies"),
     "fault_unseen": Mutant(INLINE, "return false", "return true", "const_faults inline_faults",
                            times=2),
-    "no_stac": Mutant(INLINE, "__uaccess_begin();\n", ";\n", "const_in_place", times=2),
+    "no_stac": Mutant(INLINE, "__uaccess_begin();\n", ";\n", "Oops", times=2),
     "no_entry": Mutant(INLINE, "_ASM_EXTABLE_UA(1b, %l[label])", '""', "Oops", times=2),
     "from_unmasked": Mutant(HOOK, "from = mask_user_address(from);\n\t\tinstrument",
                             "instrument", "bad_addresses"),
