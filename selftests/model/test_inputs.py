@@ -97,7 +97,7 @@ def test_bad_setting(refused: Refused, option: list[str], word: str) -> None:
 
 @pytest.mark.parametrize("given, word", [
     ({}, "WORKLOAD= is not given; it can be bystander, calibrate, ioctl, pread, reads, ring, rings, "
-         "syscalls, writers"),
+         "syscalls, writers, writes"),
     ({"WORKLOAD": "circle"}, "invalid choice: 'circle'"),
     ({"WORKLOAD": "ring", "BOUND": "yes"}, "BOUND=yes: 1 or 0 is wanted"),
     ({"WORKLOAD": "ring", "INSTRUCTIONS": "2"}, "INSTRUCTIONS=2: 1 or 0 is wanted"),

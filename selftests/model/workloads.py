@@ -62,6 +62,9 @@ WORKLOADS = {
         "__switch_to_asm", labels=True),
     "syscalls": Workload("system call", "calls.c", {"reps": "20", "thrash_kib": "2048"}),
     "writers": Workload("record", "writers.c", _FILES, cpus=4, append=_RAM_DISK, disk=True),
+    "writes": Workload(
+        "system call", "writers.c", {"calls": "100", "fs": "ext4", "nontemporal": "none"},
+        append=_RAM_DISK, disk=True, instructions=True),
 }
 
 # Kinds of data, as tags.h numbers them

@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What x86_usercopy=auto executes on a CPU with FSRM, for the benchmarks; and whether it loses
-against rep movsb, mainline's copy."""
+"""What x86_usercopy=auto executes on a CPU with FSRM, for the benchmarks."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from selftests.bench.measure import BenchError
 from selftests.results.machine import cpu
 
 HEADER = "arch/x86/include/asm/uaccess_64.h"
@@ -16,10 +14,6 @@ HEADER = "arch/x86/include/asm/uaccess_64.h"
 # makes no check there is a longer one on each side.
 MAINLINE = r'"rep movsb\n.nops 3, 3"'
 UNCHECKED = r'".nops 10, 10\nrep movsb\n.nops 10, 10"'
-# No loss is a difference of at most a hundredth, or a cycle of the time-stamp counter
-PART, CYCLES = 0.01, 1.0
-# Of the cells, at most
-NOT_SHOWN = 0.02
 
 
 def is_zen4(of: Mapping[str, Any]) -> bool:
@@ -43,26 +37,3 @@ def write_header(tree: Path, directory: Path) -> None:
         + '#define CHECKED COPY_USER_DISTANCE "\\n" COPY_USER_WINDOW\n'
         + f"#define MAINLINE {MAINLINE}\n#define AUTO {auto}\n",
         encoding="utf-8")
-
-
-def losses(cells: Iterable[tuple[str, float, float, float]]) -> dict[str, Any]:
-    """Return how auto compares, from cells: name, medians of rep movsb, of it again, of auto.
-
-    auto loses if it takes longer than both. A cell is not shown where these two differ by more than
-    a loss would.
-    """
-    names, lost, not_shown = [], [], []
-    for name, movsb, again, auto in cells:
-        names.append(name)
-        allowed = max(CYCLES, PART * movsb)
-        if auto > max(movsb, again) + allowed:
-            lost.append(name)
-        elif abs(movsb - again) > allowed:
-            not_shown.append(name)
-    return {"cells": len(names), "lost": lost, "not shown": not_shown}
-
-
-def check(claims: dict[str, Any], where: str) -> None:
-    """Raise BenchError if auto loses in a cell, or too many are not shown."""
-    if claims["lost"] or len(claims["not shown"]) > NOT_SHOWN * claims["cells"]:
-        raise BenchError(f"{where}: auto loses, or the machine is not idle: {claims}")

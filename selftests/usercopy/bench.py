@@ -12,9 +12,10 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from selftests.bench.claims import check, losses
 from selftests.bench.measure import assemble, command, machine_words, page_of, samples
 from selftests.results.store import Table
-from selftests.usercopy.auto import check, losses, write_header
+from selftests.usercopy.auto import write_header
 
 HERE = Path(__file__).resolve().parent
 # What the table depends on, and this file

@@ -13,13 +13,14 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from selftests.bench.claims import check, losses
 from selftests.bench.measure import Measured, assemble, command, machine_words, page_of
 from selftests.results.store import Table
-from selftests.usercopy.auto import check, losses, write_header
+from selftests.usercopy.auto import write_header
 
 HERE = Path(__file__).resolve().parent
 # What the table depends on, and this file
-PROGRAMS = ("window.c", "auto.py", "../bench/tsc.h")
+PROGRAMS = ("window.c", "auto.py", "../bench/claims.py", "../bench/tsc.h")
 COPIES = ("none", "movsb", "again", "auto", "checked", "unrolled", "string")
 CALLS = ("pread", "pwrite", "pipe", "socket")
 MEASURES = {"hot": COPIES, "isolated": COPIES, "calls": CALLS}

@@ -6,9 +6,10 @@ import re
 
 import pytest
 
+from selftests.bench.claims import check, losses
 from selftests.bench.measure import BenchError, cells_of, measures_of
 from selftests.results import store
-from selftests.usercopy.auto import check, is_zen4, losses
+from selftests.usercopy.auto import is_zen4
 from selftests.usercopy.bench_window import Row, joined
 
 pytestmark = pytest.mark.static

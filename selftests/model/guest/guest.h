@@ -65,5 +65,6 @@ void ring(void);
 void rings(void);
 void syscalls(void);
 void writers(void);
+void writes(void);
 
 #endif

@@ -37,6 +37,7 @@ static const struct {
 	{ "rings", rings },
 	{ "syscalls", syscalls },
 	{ "writers", writers },
+	{ "writes", writes },
 };
 
 static void print_line(const char *prefix, const char *format, va_list args)

@@ -4,11 +4,15 @@
  * same time: the shape of iozone -i 0 -t 4. Nothing is written to the device
  * meanwhile, and the caches are empty at the start. Words: writers=, record=
  * (bytes), file_kib= (of each file), fs=ext4|tmpfs, perturb=, and nontemporal=,
- * for vm.nontemporal_write_bytes, where the kernel has it.
+ * for vm.nontemporal_write where the kernel has it; settings in debugfs may follow:
+ * 3:frames:2:burst_ms:1000.
  *
  * Workload bystander: the same in laps, and between two of them somebody else, on a
  * CPU of its own, reads memory of its own once, as once before and once at the end.
  * writers=0 is the bystander alone. More words: laps=, bystander_kib=.
+ *
+ * Workload writes: 1 byte, 512 and 4096 bytes of a file in the page cache, written
+ * again and again. Words: calls= (of each), fs=, nontemporal=.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -55,6 +59,25 @@ static void mount_fs(const char *fs)
 	write_file("/proc/sys/vm/dirty_background_ratio", "90");
 	write_file("/proc/sys/vm/dirty_ratio", "95");
 	write_file("/proc/sys/vm/dirty_writeback_centisecs", "0");
+}
+
+static void set_nontemporal(void)
+{
+	const char *words = word("nontemporal", "none");
+	char text[256], path[320], *setting, *value;
+
+	if (!strcmp(words, "none"))
+		return;
+	snprintf(text, sizeof(text), "%s", words);
+	mount_at("none", "debugfs", "/debug", "");
+	write_file("/proc/sys/vm/nontemporal_write", strtok(text, ":"));
+	while ((setting = strtok(NULL, ":"))) {
+		value = strtok(NULL, ":");
+		if (!value)
+			fail("nontemporal=%s: %s has no value", words, setting);
+		snprintf(path, sizeof(path), "/debug/nontemporal_write/%s", setting);
+		write_file(path, value);
+	}
 }
 
 static void name_of(char *path, size_t size, long writer)
@@ -143,7 +166,7 @@ static void write_files(long laps, const char *bystander, long bystander_bytes)
 	long count = number("writers", bystander ? 0 : 1, 64, 4);
 	long record = number("record", 1, 64 << 20, 4096);
 	long bytes = number("file_kib", 1, 1 << 19, 16384) << 10;
-	const char *fs = word("fs", "ext4"), *nontemporal = word("nontemporal", "none");
+	const char *fs = word("fs", "ext4");
 	long records = bytes / record / laps;
 	int start[2], ready[2];
 	char path[32], *buffer;
@@ -154,8 +177,7 @@ static void write_files(long laps, const char *bystander, long bystander_bytes)
 	tell("label %d writers", WRITERS_LABEL);
 	perturb_memory();
 	mount_fs(fs);
-	if (strcmp(nontemporal, "none"))
-		write_file("/proc/sys/vm/nontemporal_write_bytes", nontemporal);
+	set_nontemporal();
 	must(pipe(start), "pipe");
 	must(pipe(ready), "pipe");
 	for (long i = 0; i < count; i++) {
@@ -199,4 +221,41 @@ void bystander(void)
 	tell("label %d bystander", BYSTANDER_LABEL);
 	pin(sysconf(_SC_NPROCESSORS_ONLN) - 1);
 	write_files(laps, own, bytes);
+}
+
+/* A label has to be a constant: a function of its own for each */
+#define COUNT_WRITE(label, size)						\
+static void write_##size(long calls, int fd, const char *buffer)		\
+{										\
+	tell("label %d write_" #size, label);					\
+	must(pwrite(fd, buffer, size, 0), "write to a file");			\
+	settle();								\
+	while (calls--) {							\
+		cachemodel_begin(label);					\
+		cachemodel_unit(label);						\
+		if (pwrite(fd, buffer, size, 0) != size)			\
+			fail_errno("write to a file");				\
+		cachemodel_end(label);						\
+	}									\
+}
+COUNT_WRITE(1, 1)
+COUNT_WRITE(2, 512)
+COUNT_WRITE(3, 4096)
+
+void writes(void)
+{
+	long calls = number("calls", 1, 100000, 100);
+	const char *fs = word("fs", "ext4"), *buffer = memory(BLOCK, 1);
+	int fd;
+
+	pin(0);
+	mount_fs(fs);
+	set_nontemporal();
+	fd = must(open("/mnt/file", O_WRONLY | O_CREAT, 0600), "/mnt/file");
+	must(pwrite(fd, buffer, BLOCK, 0), "write to a file");
+	tell("progress writes to a file on %s, %ld of each", fs, calls);
+	write_1(calls, fd, buffer);
+	write_512(calls, fd, buffer);
+	write_4096(calls, fd, buffer);
+	done();
 }

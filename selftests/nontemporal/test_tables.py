@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What the published counts say is what the group promises."""
+from __future__ import annotations
+
+import statistics
+
+import pytest
+
+from selftests.nontemporal.model import ALONE, PERTURB, WRITES
+from selftests.results import store
+
+pytestmark = pytest.mark.static
+MORE_PERCENT = 3
+MORE_INSTRUCTIONS = 12
+
+
+def test_bystander_pct() -> None:
+    """Who shares a cache with writers of cold page frames misses as much as alone."""
+    cells = store.read("nontemporal", "model")["cells"]
+    alone, cold = (statistics.median(cells[f"bystander-{name}-{perturb}/bystander"]["llc"]
+                                     for perturb in PERTURB) for name in (ALONE, "cold"))
+    assert alone > 0 and 100 * (cold / alone - 1) <= MORE_PERCENT
+
+
+def test_write_cost() -> None:
+    """A write to which nothing applies executes a few instructions more."""
+    cells = store.read("nontemporal", "model")["cells"]
+    off, on = ({label.split("/")[1]: cell["instructions"] / cell["units"]
+                for label, cell in cells.items() if label.startswith(f"writes-{name}/")}
+               for name in WRITES)
+    assert set(off) == {"write_1", "write_512", "write_4096"}
+    assert all(0 <= on[label] - off[label] <= MORE_INSTRUCTIONS for label in off), (off, on)
