@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Files keep what was written to them while much else goes on: a boot with fio.
+
+storm.sh is what runs in the guest, storm.fio what fio does there. STORM_SEED=number repeats one.
+"""
+from __future__ import annotations
+
+import os
+import random
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from selftests.vm.apart import boot_apart
+
+pytestmark = pytest.mark.full
+
+HERE = Path(__file__).resolve().parent
+TESTS = 7
+ROUNDS, SIZE = 5, "10m"
+
+
+def test_verify_storm() -> None:
+    """The sysctl changes all the time and memory is short: contents and file systems are right."""
+    if not shutil.which("fio"):
+        pytest.skip("not installed: fio (of Debian)")
+    shim = Path(os.environ["CF_BUILD"]) / "storm/dontcache.so"  # the guest has a /tmp of its own
+    shim.parent.mkdir(parents=True, exist_ok=True)
+    subprocess.run(["gcc", "-shared", "-fPIC", "-O2", "-Wall", "-Werror", "-o", shim,
+                    HERE / "dontcache.c"], check=True, stdin=subprocess.DEVNULL)
+    seed = os.environ.get("STORM_SEED") or random.randrange(1, 10**6)
+    code, printed, logs = boot_apart(
+        "verify_storm", Path(os.environ["CF_OUT"]),
+        f"cmd=sh {HERE}/storm.sh {shim} {ROUNDS} {SIZE} {seed}:storm", "--memory=512M",
+        "--time-limit=900", "--append=init_on_alloc=0", "--append=kunit.filter_glob=none")
+    log = (logs / "jobs.log").read_text(errors="replace")
+    print(f"STORM_SEED={seed}", *re.findall(r"^# (nontemporal_write_bytes .*)", log, re.M))
+    assert code == 0, printed + log[-3000:]
+    assert len(re.findall(r"^ok ", log, re.M)) == TESTS, log[-3000:]
