@@ -177,7 +177,7 @@ def largest_loss(results: Results, before: str, after: str) -> str:
             worst = more
             where = (f"{more:+.1f} %, {mean_spread(old)} and {mean_spread(new)}, {cache.name}, "
                      f"N = {tasks}, {kind}")
-    return f"{after}, beside {before}: {where}"
+    return f"{after}, against {before}: {where}"
 
 
 def verdicts(results: Results) -> str:
@@ -214,7 +214,7 @@ ABOUT = (
     "in other ways, the mean (least..most). struct: task_struct_colours=auto; stack lines: "
     "kstack_colours=16; stack pages: kstack_colours=page; all: both auto. off, full: colours off, "
     "in a fully associative cache of that size, for L2 behind the L1D with sets.")
-ABOUT_WANTED = ("What was wanted, of all beside off. Spreads are apart where each boot of one "
+ABOUT_WANTED = ("What was wanted, of all against off. Spreads are apart where each boot of one "
                 "counted less than each of the other.")
 ABOUT_LEFT = ("What still misses with all on: by kind of data, and the first functions (of one "
               "boot).")

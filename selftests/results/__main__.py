@@ -3,13 +3,14 @@
 """Published tables: which are stale, and their pages.
 
   python -m selftests.results         prints a line for each table that is not of today's files
-  python -m selftests.results pages   makes the pages of all tables anew
+  python -m selftests.results pages   makes the pages of all tables anew, and fills them into the
+                                      pages of Documentation/ that have marks for them
 
 Exit status: 0 done, 1 a table cannot be read, 2 usage.
 """
 import sys
 
-from selftests.results import store
+from selftests.results import pages, store
 
 if __name__ == "__main__":
     if sys.argv[1:] not in ([], ["pages"]):
@@ -19,6 +20,7 @@ if __name__ == "__main__":
         if sys.argv[1:]:
             for group, name, table in store.tables():
                 store.publish(group, name, table)
+            pages.fill()
         for line in [] if sys.argv[1:] else store.stale():
             print(line)
     except (OSError, ValueError, KeyError) as error:

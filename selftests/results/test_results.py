@@ -18,7 +18,7 @@ import pytest
 
 from selftests.queue import minikernel
 from selftests.queue.patchqueue import load_queue
-from selftests.results import store
+from selftests.results import pages, store
 from selftests.results.machine import SAME_MODEL, cpu, machine
 
 PATCH = "Subject: a patch\n\n{message}\n---\n--- a/file\n+++ b/file\n@@ -1 +1 @@\n-old\n+{line}\n"
@@ -59,6 +59,27 @@ def test_pages(group: str, name: str) -> None:
     page = store.file_of(group, name).with_suffix(".rst").read_text(encoding="utf-8")
     made = store.page_of(group, name, store.read(group, name))
     assert page == made, "python -m selftests.results pages"
+
+
+@static
+def test_no_includes() -> None:
+    """No page includes a table, and each that has one between marks has the one of today; a page
+    that is not so is found."""
+    area = ".. begin of results/usercopy/model.rst\n{}.. end of results/usercopy/model.rst\n"
+    whole = pages.filled(area.format(""))
+    assert pages.problems(whole) == []
+    for wrong, said in ((area.format("an older table\n"), "differs from the table"),
+                        (whole.replace("1 / ", "2 / ").replace("7 / ", "8 / "), "differs"),
+                        (".. include:: results/usercopy/model.rst\n", "is included")):
+        assert [said in problem for problem in pages.problems(wrong)] == [True], wrong
+    for wrong in (area.replace("end of results/usercopy", "end of results/colouring"),
+                  whole + ".. end of results/usercopy/text.rst\n"):
+        with pytest.raises(ValueError, match="has no other end"):
+            pages.problems(wrong)
+    found = {path.name: problems for path in pages.documents()
+             if (problems := pages.problems(path.read_text(encoding="utf-8")))}
+    assert not found
+    assert any(pages.AREA.search(path.read_text(encoding="utf-8")) for path in pages.documents())
 
 
 def leaves(value: Any, path: Place = ()) -> dict[Place, list[Callable[[], None]]]:
