@@ -14,6 +14,7 @@ import hashlib
 import importlib
 import json
 import os
+import re
 import subprocess
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -28,6 +29,8 @@ PUBLISHED = ROOT / "Documentation/results"
 # Keys whose value has a line for each of its entries
 OPENED = {"blocks", "cells", "depends", "modelled", "runs"}
 PATCHES = "patches of "
+# Where a hunk is in its file: no part of what a table depends on
+HUNK = re.compile(r"^@@ -[0-9,]+ \+[0-9,]+ @@", re.M)
 TREE_PY = ROOT / "scripts/tree.py"
 
 Table = dict[str, Any]
@@ -94,6 +97,13 @@ def series_hash(queue: Queue, group: str = "") -> str:
                                   for patch in of.patches)
 
 
+def group_hash(queue: Queue, group: str) -> str:
+    """Return the hash of a group's diffs in order, without the line numbers of their hunks: a hunk
+    that another patch moved is the same."""
+    return digest("".join(HUNK.sub("@@", patch.diff) for of in queue.groups if of.name == group
+                          for patch in of.patches).encode())
+
+
 @functools.cache
 def queue_of_today() -> Queue:
     """Return the repository's queue, read once."""
@@ -106,7 +116,7 @@ def hash_of(name: str) -> str:
     name: a file or a directory (with all its files) below the repository, or "patches of GROUP".
     """
     if name.startswith(PATCHES):
-        return series_hash(queue_of_today(), name.removeprefix(PATCHES))
+        return group_hash(queue_of_today(), name.removeprefix(PATCHES))
     path = ROOT / name
     if path.is_file():
         return digest(path.read_bytes())

@@ -157,6 +157,25 @@ def test_series_hash(repository: Path) -> None:
 
 
 @static
+def test_moved_hunk_is_not_stale(repository: Path) -> None:
+    """A hunk that only moved changes no hash that a table depends on; each other line does."""
+    patch = repository / "patches/two.patch"
+    pushed = PATCH.format(message="Why.", line="two")
+
+    def hash_with(old: str, new: str) -> str:
+        assert old in pushed
+        patch.write_text(pushed.replace(old, new))
+        return store.group_hash(load_queue(repository), "toy")
+    first = hash_with("Why.", "Why.")
+    assert hash_with("@@ -1 +1 @@", "@@ -71,1 +82,1 @@") == first
+    for old, new in (("@@ -1 +1 @@", "@@ -1 +1 @@ f()"), ("-old", "-elder"), ("+two", "+three"),
+                     ("+two", "+@@ -1 +1 @@"), ("+++ b/file", "+++ b/another")):
+        assert hash_with(old, new) != first, new
+    numbers = hash_with("+two", "+@@ -1 +1 @@")
+    assert hash_with("+two", "+@@ -2 +2 @@") != numbers
+
+
+@static
 @pytest.mark.parametrize("what, said", [
     ("nothing", ""), ("file", "programs changed"), ("gone", "programs is gone"),
     ("patch", "patches of toy changed"), ("preparation", ""),
