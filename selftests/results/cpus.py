@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Names of the CPU models that tables were timed on: AMD gives its guests one model name for all."""
+"""Names of the CPU models that tables were timed on: their guests have one model name for all."""
 from __future__ import annotations
 
 from selftests.results.machine import Machine

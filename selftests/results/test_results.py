@@ -18,7 +18,7 @@ import pytest
 
 from selftests.queue import minikernel
 from selftests.queue.patchqueue import load_queue
-from selftests.results import pages, store
+from selftests.results import pages, quotes, store
 from selftests.results.machine import SAME_MODEL, cpu, machine
 
 PATCH = "Subject: a patch\n\n{message}\n---\n--- a/file\n+++ b/file\n@@ -1 +1 @@\n-old\n+{line}\n"
@@ -80,6 +80,54 @@ def test_no_includes() -> None:
              if (problems := pages.problems(path.read_text(encoding="utf-8")))}
     assert not found
     assert any(pages.AREA.search(path.read_text(encoding="utf-8")) for path in pages.documents())
+
+
+QUOTE = """# A comment
+page.rst: 8 bytes: {:.1f} cycles on
+  timed("toy/bench", "Zen 5", "hot/8", "fast")
+"""
+TEXT = "So 8 bytes: 2.5\ncycles on this CPU.\n"
+
+
+@static
+def test_quotes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Prose has the figures of today's tables, and README's table of gains no others; a figure or a
+    table that is changed is found, and a block that is added changes nothing."""
+    assert list(quotes.quotes()) and quotes.problems() == []
+    monkeypatch.setattr(store, "PUBLISHED", tmp_path)
+    monkeypatch.setattr(store, "page_of", lambda *_: "page\n")
+
+    def publish(median: float, *families: str) -> None:
+        blocks = [{"machine": {"cpu family": family, "model": "2"},
+                   "cells": {"hot/8": {"fast": [median, 1, 3]}}} for family in families]
+        store.publish("toy", "bench", {"kind": "timed", "blocks": blocks})
+    publish(2.5, "26")
+    quote, = quotes.parse(QUOTE)
+    assert quotes.differs(quote, TEXT) == ""
+    assert "page.rst should say: 8 bytes: 2.5" in quotes.differs(quote, TEXT.replace("2.5", "2.6"))
+    publish(2.5, "6", "26")
+    assert quotes.differs(quote, TEXT) == ""
+    publish(2.6, "6", "26")
+    assert "8 bytes: 2.6" in quotes.differs(quote, TEXT)
+    publish(2.5, "6")
+    assert "has no block of Zen 5" in quotes.differs(quote, TEXT)
+    for wrong in ('{:.1f} and {:.1f}', '{:q}', '2.5'):
+        found, = quotes.parse(QUOTE.replace("{:.1f}", wrong))
+        assert quotes.differs(found, TEXT), wrong
+    with pytest.raises(ValueError, match="no quote: a line"):
+        quotes.parse("a line\n")
+
+
+@static
+def test_quotes_cover_readme() -> None:
+    """A figure in README's table that no quote has is found."""
+    row = "| a | 8 bytes: 24.3 cycles | none |\n"
+    table = "| group | gain | cost and loss |\n|---|---|---|\n"
+    quote = quotes.Quote("README.md", "8 bytes: {} cycles", ("max(24.3, 1)",))
+    columns = ("gain", "cost and loss")
+    assert quotes.unquoted(table + row, columns, [quote]) == []
+    for wrong in (row.replace("24.3", "24"), row.replace("none", "1 %")):
+        assert len(quotes.unquoted(table + wrong, columns, [quote])) == 1, wrong
 
 
 def leaves(value: Any, path: Place = ()) -> dict[Place, list[Callable[[], None]]]:
