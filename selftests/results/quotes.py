@@ -8,7 +8,8 @@ Python for each figure; below it, indented, a line with an expression for each:
       timed("usercopy/bench", "Zen 3", "hot/8", "fsrm")
 
 The file must have the sentence with the figures of today's tables; where it breaks lines does not
-matter. Lines that begin with # are comments. What an expression can use is in NAMES.
+matter. Lines that begin with # are comments. What an expression can use is in NAMES; v[0] is the
+first figure of its sentence.
 """
 from __future__ import annotations
 
@@ -63,9 +64,18 @@ def per_unit(table: str, pattern: str, key: str) -> float:
     return statistics.mean(cell[key] / cell["units"] for cell in cells(table, pattern))
 
 
-NAMES = {"timed": timed, "times": times, "cells": cells, "per_unit": per_unit,
-         "mean": statistics.mean,
-         "median": statistics.median, "min": min, "max": max}
+def missed(table: str, cell: str, level: str, *functions: str) -> int:
+    """Return the misses of loads and stores at a level in a modelled cell, only those of functions
+    if patterns of their names are given."""
+    found, = cells(table, cell)
+    parts = [of for of in found["functions"]
+             if any(fnmatch.fnmatchcase(of["name"], name) for name in functions)]
+    parts = parts if functions else [found]
+    return sum(part[key][level] for part in parts for key in ("load_misses", "store_misses"))
+
+
+NAMES = {"timed": timed, "times": times, "cells": cells, "per_unit": per_unit, "missed": missed,
+         "median": statistics.median, "max": max}
 
 
 @dataclass(frozen=True)
@@ -79,11 +89,11 @@ class Quote:
     def said(self) -> str:
         """Return the sentence with today's figures; raises ValueError for an expression that has
         none, or a format that does not fit."""
-        values = []
+        values: list[Any] = []
         for figure in self.figures:
             try:
                 # The files are the repository's own, as each test is
-                values.append(eval(figure, {"__builtins__": {}, **NAMES}))
+                values.append(eval(figure, {"__builtins__": {}, **NAMES, "v": values}))
             except (LookupError, NameError, SyntaxError, TypeError, ArithmeticError) as error:
                 raise ValueError(f"{figure}: {error}") from error
         try:
