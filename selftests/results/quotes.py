@@ -32,16 +32,20 @@ def table_of(name: str) -> Table:
     return store.read(group, table)
 
 
-def timed(table: str, cpu: str, cell: str, copy: str, which: int = 0) -> float:
-    """Return the median of a copy in a cell of a CPU model's block; raises KeyError.
+def block(table: str, cpu: str) -> Table:
+    """Return a CPU model's block of a timed table, the last one if two have its name.
 
-    table: GROUP/TABLE; cpu: as selftests/results/cpus.py names it; which: 1 and 2 are the
-    quartiles. With two blocks of one name the one that was published last counts.
+    table: GROUP/TABLE; cpu: as selftests/results/cpus.py names it. Raises KeyError for no block.
     """
-    for block in reversed(table_of(table)["blocks"]):
-        if cpu_name(block["machine"]) == cpu:
-            return float(block["cells"][cell][copy][which])
+    for found in reversed(table_of(table)["blocks"]):
+        if cpu_name(found["machine"]) == cpu:
+            return dict(found)
     raise KeyError(f"{table} has no block of {cpu}")
+
+
+def timed(table: str, cpu: str, cell: str, copy: str, which: int = 0) -> float:
+    """Return the median of a copy in a cell of block(); which: 1 and 2 are the quartiles."""
+    return float(block(table, cpu)["cells"][cell][copy][which])
 
 
 def cells(table: str, pattern: str) -> list[Any]:
@@ -74,8 +78,8 @@ def missed(table: str, cell: str, level: str, *functions: str) -> int:
     return sum(part[key][level] for part in parts for key in ("load_misses", "store_misses"))
 
 
-NAMES = {"timed": timed, "times": times, "cells": cells, "per_unit": per_unit, "missed": missed,
-         "median": statistics.median, "max": max}
+NAMES = {"block": block, "timed": timed, "times": times, "cells": cells, "per_unit": per_unit,
+         "missed": missed, "median": statistics.median, "max": max}
 
 
 @dataclass(frozen=True)
