@@ -19,6 +19,8 @@ MACHINE = re.compile(
     r"(?:^|[\s\"'=(:])(/(?:root|work)/[\w.]|/home/(?!user\b)\w+/|/tmp/\w+/)"
     r"|\b(?:deb|ftp|security)\.debian\.org\b|\b(?:pypi|files\.pythonhosted)\.org\b"
 )
+# What a page links to: [text](target) in Markdown, <target>`_ in reStructuredText
+LINK = {".md": re.compile(r"\]\(([^)\s]+)\)"), ".rst": re.compile(r"<([^<>\s]+)>`_")}
 SHELL = re.compile(r"^#!.*\b(?:ba|da)?sh\b")
 
 
@@ -78,6 +80,24 @@ def check_no_machine(root: Path, files: list[Path]) -> list[str]:
         for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
             if match := MACHINE.search(line) or name.search(line):
                 findings.append(f"{path.relative_to(root)}:{number}: '{match[0].strip()}'")
+    return findings
+
+
+def check_links(root: Path, files: list[Path]) -> list[str]:
+    """Each link of a page to a file of the repository has one, and one to a place in a README a
+    headline."""
+    findings: list[str] = []
+    for path in files:
+        if path.suffix not in LINK:
+            continue
+        text = path.read_text(errors="replace")
+        heads = {re.sub(r"[^\w -]", "", head.lower()).replace(" ", "-")
+                 for head in re.findall(r"^#+ (.*)$", text, re.M)}
+        for link in LINK[path.suffix].findall(text):
+            target, _, place = link.partition("#")
+            there = (path.parent / target).exists() if target else place in heads
+            if ":" not in link and not there:
+                findings.append(f"{path.relative_to(root)}: no {link}")
     return findings
 
 

@@ -72,6 +72,7 @@ shellcheck = pytest.mark.skipif(not shutil.which("shellcheck"),
 test_repo_spdx = no_finding(checks.check_spdx)
 test_repo_whitespace = no_finding(checks.check_whitespace)
 test_repo_no_machine = no_finding(checks.check_no_machine)
+test_repo_links = no_finding(checks.check_links)
 test_repo_scripts = no_finding(checks.check_scripts)
 test_repo_shellcheck = shellcheck(no_finding(checks.check_shellcheck))
 test_repo_python = no_finding(checks.check_python)
@@ -125,6 +126,16 @@ def test_selftest_repo_no_machine(small: Path, text: str) -> None:
     none(checks.check_no_machine(small, listed(small)))
     (small / "b.txt").write_text(text + "\n")
     some(checks.check_no_machine(small, listed(small)), "b.txt:1")
+
+
+def test_selftest_repo_links(small: Path) -> None:
+    (small / "a.rst").write_text("`a <a.rst>`_ `b <http://localhost/x>`_\n")
+    (small / "README.md").write_text("# What it has\n[a](a.rst) [b](#what-it-has)\n")
+    none(checks.check_links(small, listed(small)))
+    (small / "a.rst").write_text("`b <b.rst>`_\n")
+    (small / "README.md").write_text("# A\n[c](d/c.rst) [b](#b)\n")
+    some(checks.check_links(small, listed(small)), "a.rst: no b.rst", "README.md: no d/c.rst",
+         "README.md: no #b")
 
 
 def test_selftest_repo_scripts(small: Path) -> None:
