@@ -63,24 +63,24 @@ check: kernel ## All checks of the queue: applies everywhere, each step builds w
 	@scripts/pytest.sh queue selftests/queue
 model: $(if $(KERNEL),,kernel) ## Count cache misses: WORKLOAD=ring [SET= GEOMETRY= BOUND= KERNEL=]
 	+@scripts/model.sh run
-model-tables: ## The published table of GROUP= again, on a kernel built for it (ONLY="pattern ...")
+model-tables: ## Count the published table of GROUP= again, on a kernel built for it (ONLY="pattern ...")
 	@$(MAKE) GROUP= $(if $(KERNEL),tools,apply)
 	+@scripts/model.sh tables
-text: ## What options cost of text on x86_64's defconfig (half an hour, GROUP=)
+text: ## Count the text that the options add to x86_64's defconfig (30 minutes, GROUP=)
 	@$(MAKE) GROUP= apply
 	@set -e; for file in $(wildcard $(patsubst %,selftests/%/text.py,$(or $(GROUP),*))); do \
 		name=$${file%.py}; "$(BUILD)/venv/bin/python" -m "$${name//\//.}"; done
-model-compare: ## Two results of it side by side: A= B=
+model-compare: ## Compare two results of make model: A= B=
 	@scripts/model.sh compare
 identity: apply ## With every option off, the gated patches change no instruction (FRESH=1)
 	+@selftests/identity/identity.py
-test: ## Everything that must hold, or what belongs to GROUP=; ends with the numbers passed, failed
+test: ## All checks, or those of GROUP=; ends with the numbers passed, failed, skipped
 	+@scripts/test.sh
-test-full: ## make test and the slow jobs below; JOB=name: one of them; goes on where it stopped
+test-full: ## make test plus the slow jobs below (JOB=name: one of them); resumes where it stopped
 	+@scripts/test.sh $(if $(JOB),job,full)
 test-bare: ## make and make test in a bare Debian root, nothing cached (as root)
 	@scripts/bare.sh test
-bench: ## Time it in user space on an idle machine; Documentation/results (GROUP= ROUNDS=)
+bench: ## Time copies and walks in user space on an idle machine, keep the tables (GROUP= ROUNDS=)
 	@$(MAKE) GROUP= apply
 	@scripts/bench.sh
 export: ## Copy the patches into another queue: DIR=debian/patches/cache-footprint [GROUP=]

@@ -117,9 +117,9 @@ def test_model_verdicts(plain_page: str) -> None:
             ("L1D 48K:12, N = 12, futex", "+10.0 % at most +10 % holds apart"),
             ("L2 1M:16, N = 128, pipe", "+0.5 % at least -50 % does not hold overlap")):
         assert rows_of(bad, start)[0].endswith(end), start
-    loss = rows_of(bad, "all, beside off:")[0]
-    assert loss.startswith("all, beside off: +11.0 %, ") and loss.endswith(":12, N = 12, pipe")
-    assert rows_of(bad, "struct, beside off:") == ["struct, beside off: none"]
+    loss = rows_of(bad, "all, against off:")[0]
+    assert loss.startswith("all, against off: +11.0 %, ") and loss.endswith(":12, N = 12, pipe")
+    assert rows_of(bad, "struct, against off:") == ["struct, beside off: none"]
 
 
 @pytest.mark.parametrize("old, new, more, row, loss", [
@@ -139,7 +139,7 @@ def test_model_next_to_nothing(monkeypatch: pytest.MonkeyPatch, old: float, new:
         monkeypatch.setattr(colouring, name, value)
     assert colouring.change(results, *cell[:3])[2] == more
     assert " ".join(colouring.verdict_row(results, cell, loss=True)).endswith(row)
-    assert colouring.largest_loss(results, "off", "all").startswith(f"all, beside off: {loss}")
+    assert colouring.largest_loss(results, "off", "all").startswith(f"all, against off: {loss}")
 
 
 def test_model_still_missing(plain_page: str) -> None:
