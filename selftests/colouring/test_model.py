@@ -119,7 +119,7 @@ def test_model_verdicts(plain_page: str) -> None:
         assert rows_of(bad, start)[0].endswith(end), start
     loss = rows_of(bad, "all, against off:")[0]
     assert loss.startswith("all, against off: +11.0 %, ") and loss.endswith(":12, N = 12, pipe")
-    assert rows_of(bad, "struct, against off:") == ["struct, beside off: none"]
+    assert rows_of(bad, "struct, against off:") == ["struct, against off: none"]
 
 
 @pytest.mark.parametrize("old, new, more, row, loss", [
