@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 """Boots one kernel under QEMU, runs jobs in it and judges the whole boot.
 
-A boot passes if its end mark is seen, every job has a complete plan, the console log has no splat,
-no taint but the allowed ones is set at the end, and the time limit held. Each subtest is a test of
-its own, with the id part/test_name; the boot itself is vm/boot_NAME.
+A boot passes if its end mark is seen, every job has a complete plan and a test that is not skipped,
+the console log has no splat, no taint but the allowed ones is set at the end, and the time limit
+held. Each subtest is a test of its own, with the id part/test_name; the boot itself is
+vm/boot_NAME.
 
 To add a job, give one more --job; they run in the order given:
   kunit[:PART]             the KUnit tests built in, which ran while booting
@@ -195,6 +196,8 @@ def judge_job(job: Job, output: guest.Output | None, parser: object, log: list[s
     failed = any(result.status == "fail" for result in report.results)
     if not report.results and not errors:
         errors.append(f"{job}: no test ran")
+    if report.results and all(result.status == "skip" for result in report.results):
+        errors.append(f"{job}: all of it was skipped: {report.results[0].reason}")
     if output and output.rc and not failed and not errors:
         errors.append(f"{job}: exit status {output.rc} though no test failed")
     return report.results, errors

@@ -136,6 +136,14 @@ def test_runner_missing_result(boot: Boot) -> None:
     assert run.reason.endswith("1 of 2 planned results")
 
 
+def test_runner_all_skipped(boot: Boot) -> None:
+    """A job that tests nothing does not pass because it says why."""
+    run = boot.fails("runner-skips", f"{HEAD} 1..2 'ok 1 a # SKIP no such device' "
+                     "'ok 2 b # SKIP neither':demo")
+    assert run.reason.endswith("all of it was skipped: no such device")
+    assert run.tests["demo/b"]["status"] == "skip"
+
+
 def test_runner_failing_subtest(boot: Boot) -> None:
     """The boot passes, the subtest fails with its diagnostics."""
     run = boot.fails("runner-fail", f"{HEAD} 1..2 'ok 1 a' '# 1 is not 2' 'not ok 2 b':demo")
