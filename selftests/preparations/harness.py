@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Builds and runs kselftest x86/copyloops: user copy routines in user space, on the real CPU."""
+"""Builds and runs the programs of kselftest x86/copyloops: the kernel's routines for user copies in
+user space, on the real CPU."""
 
 import re
 import subprocess
@@ -7,17 +8,18 @@ import time
 from pathlib import Path
 
 TARGET = "x86/copyloops"
-ROUTINES = ("arch/x86/lib/copy_user_64.S", "arch/x86/lib/copy_user_uncached_64.S")
+FLUSHCACHE = "arch/x86/lib/usercopy_64.c"
+ROUTINES = ("arch/x86/lib/copy_user_64.S", "arch/x86/lib/copy_user_uncached_64.S", FLUSHCACHE)
 
 
-def build(tree: Path, output: Path, **variables: Path) -> Path:
-    """Build the harness of `tree` into `output`, with make variables; returns the program."""
+def build(tree: Path, output: Path, program: str = "copyloops", **variables: Path) -> Path:
+    """Build the harness of `tree` into `output`, with make variables; returns one program of it."""
     output.mkdir(parents=True)
     done = subprocess.run(
         ["make", "-C", tree / "tools/testing/selftests", f"TARGETS={TARGET}", f"O={output}",
          *(f"{key}={value}" for key, value in variables.items())],
         stdin=subprocess.DEVNULL, capture_output=True, text=True)
-    found = [path for path in output.rglob("copyloops") if path.is_file()]
+    found = [path for path in output.rglob(program) if path.is_file()]
     assert done.returncode == 0 and found, done.stdout[-2000:] + done.stderr[-2000:]
     return found[0]
 
@@ -36,6 +38,17 @@ def sweep(program: Path) -> tuple[dict[str, bool], int, float]:
     cases = re.search(r"^# (\d+) cases", done.stdout, re.M)
     assert cases, "the harness does not say how many cases it ran"
     return verdicts, int(cases[1]), seconds
+
+
+def flushcache(program: Path) -> tuple[int, int]:
+    """Run flushcache; returns the number of copies, and of those that leave bytes in the cache."""
+    done = subprocess.run([program], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                          timeout=60)
+    counts = re.search(r"^# (\d+) cases, (\d+) bad$", done.stdout, re.M)
+    assert counts, f"{done.returncode}: {done.stdout[-2000:]}"
+    cases, bad = map(int, counts.groups())
+    assert (done.returncode == 0) == (cases > 0 and not bad), f"{done.returncode}: {counts[0]}"
+    return cases, bad
 
 
 def failures(verdicts: dict[str, bool]) -> list[str]:

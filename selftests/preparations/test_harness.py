@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from selftests.preparations.harness import ROUTINES, build, failures, sweep
+from selftests.preparations.harness import (FLUSHCACHE, ROUTINES, build, failures, flushcache,
+                                            sweep)
 from selftests.queue.scratch import Sources
 
 MIN_CASES = 1_000_000
@@ -50,3 +51,26 @@ def test_base_fails_nowhere_else(on_base: dict[str, bool]) -> None:
     """What is not known to be wrong in mainline passes there: only the contract is asked for."""
     failed = failures(on_base)
     assert all(name.startswith("copy_to_nontemporal ") for name in failed), failed
+
+
+def test_flushcache(tmp_path: Path) -> None:
+    """What copy_user_flushcache() reports as copied is in no cache, whatever byte faults."""
+    cases, bad = flushcache(build(Sources.from_env().kernel(), tmp_path / "out", "flushcache"))
+    print(f"{cases} copies, {bad} leave bytes in the cache")
+    assert cases > 1000 and not bad, f"{bad} of {cases}"
+
+
+def test_flushcache_control(tmp_path: Path) -> None:
+    """It is found when the line of the last byte before a fault is not written back."""
+    sources = Sources.from_env()
+    where = tmp_path / "lib"
+    where.mkdir()
+    for routine in ROUTINES:
+        shutil.copy(sources.kernel() / routine, where)
+    original = sources.original(FLUSHCACHE)
+    assert original, f"no {FLUSHCACHE} in the base"
+    shutil.copy(original, where)
+    cases, bad = flushcache(build(sources.kernel(), tmp_path / "out", "flushcache",
+                                  COPYLOOPS_SRC=where))
+    print(f"{cases} copies, {bad} leave bytes in the cache")
+    assert bad, f"0 of {cases}"
