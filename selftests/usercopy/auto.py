@@ -13,7 +13,7 @@ HEADER = "arch/x86/include/asm/uaccess_64.h"
 # A place of mainline's has the five bytes of a call: behind rep movsb there is a NOP. Where auto
 # makes no check there is a longer one on each side.
 MAINLINE = r'"rep movsb\n.nops 3, 3"'
-UNCHECKED = r'".nops 10, 10\nrep movsb\n.nops 10, 10"'
+UNCHECKED = r'".nops 11, 11\nrep movsb\n.nops 9, 9"'
 
 
 def is_zen4(of: Mapping[str, Any]) -> bool:
