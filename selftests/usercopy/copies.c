@@ -73,8 +73,9 @@ static __attribute__((noinline)) size_t none(void *dst, const void *src, size_t 
 	return n;
 }
 
+/* Each begins a cache line: where rep movsb lies in one is some cycles on Zen 4 */
 #define COPY(name, instructions)	\
-static __attribute__((noinline)) size_t name(void *dst, const void *src, size_t n)	\
+static __attribute__((noinline, aligned(64))) size_t name(void *dst, const void *src, size_t n)	\
 {	\
 	asm volatile(instructions : "+c" (n), "+D" (dst), "+S" (src)	\
 		     : : "memory", "rax", "cc");	\

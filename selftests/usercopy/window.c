@@ -14,8 +14,8 @@
  * in cycles of the time-stamp counter for a copy; calls: over the samples, at one alignment. Copies
  * take turns; "none" is the call of a routine that copies nothing, "again" rep movsb once more: the
  * difference is the machine's noise. While that, or what "auto" takes more than both, is more than
- * 1 % and a cycle, all is timed anew, up to RETRIES times. "checked" is rep movsb with the check of Zen 4, "auto" what x86_usercopy=auto
- * executes on this CPU.
+ * 1 % and a cycle, all is timed anew, up to RETRIES times. "checked" is rep movsb with the check of
+ * Zen 4, "auto" what x86_usercopy=auto executes on this CPU.
  */
 #include <err.h>
 #include <math.h>
@@ -45,13 +45,15 @@ static const size_t far[] = {
 
 static unsigned char *source, *target;
 
-static __attribute__((noinline)) void none(void *dst, const void *src, size_t n)
+static __attribute__((noinline, aligned(64))) void none(void *dst, const void *src, size_t n)
 {
 	asm volatile("" : "+c" (n), "+D" (dst), "+S" (src) : : "memory");
 }
 
+/* Each begins a cache line: where rep movsb lies in one is up to 6 cycles on Zen 4 */
 #define COPY(name, instructions)							\
-static __attribute__((noinline)) void name(void *dst, const void *src, size_t n)	\
+static __attribute__((noinline, aligned(64)))						\
+void name(void *dst, const void *src, size_t n)						\
 {											\
 	asm volatile(instructions : "+c" (n), "+D" (dst), "+S" (src)			\
 		     : : "memory", "rax", "cc");					\
