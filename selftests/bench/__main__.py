@@ -31,6 +31,8 @@ def main() -> int:
     parser.add_argument("--tree", type=Path, required=True, help="with the series applied")
     parser.add_argument("--rounds", type=int, default=ROUNDS,
                         help=f"at least 15 (default: {ROUNDS})")
+    parser.add_argument("--print-only", action="store_true",
+                        help="keep no figures: the machine was not idle before the start")
     args = parser.parse_args()
     if args.rounds < 15:
         parser.error("at least 15 rounds are needed")
@@ -39,7 +41,7 @@ def main() -> int:
               for path in sorted((HERE.parent / group).glob("bench*.py"))]
     for group, name in tables:
         try:
-            measure(group, name, args.tree, args.rounds)
+            measure(group, name, args.tree, args.rounds, not args.print_only)
         except (BenchError, OSError, ValueError, KeyError, subprocess.CalledProcessError) as error:
             print(f"bench: {group}/{name}: {error}", file=sys.stderr)
             code = 1

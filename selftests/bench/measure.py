@@ -133,8 +133,8 @@ def keep(group: str, block: dict[str, Any], name: str = "bench") -> None:
     store.publish(group, name, {"kind": "timed", "unit": UNIT, "blocks": [*others, block]})
 
 
-def measure(group: str, name: str, tree: Path, rounds: int) -> None:
-    """Run selftests/GROUP/NAME.py and publish what it measures.
+def measure(group: str, name: str, tree: Path, rounds: int, publish: bool = True) -> None:
+    """Run selftests/GROUP/NAME.py and publish what it measures, or only print its page.
 
     tree: with the series pushed; rounds: how often each copy has its turn. Raises OSError,
     BenchError, and ValueError for a tree or a repository of which no result is published.
@@ -145,10 +145,13 @@ def measure(group: str, name: str, tree: Path, rounds: int) -> None:
     depends = store.ready(group, files, tree)
     more = program.run(tree, rounds)
     store.unchanged(group, depends)
-    keep(group, {
+    block = {
         "machine": machine(), "compiler": command("gcc", "--version").splitlines()[0],
         "rounds": rounds, "series": store.series_hash(store.queue_of_today()),
         "command": f"make bench GROUP={group} ROUNDS={rounds}",
         "date": datetime.date.today().isoformat(), "depends": depends,
-        **{key: cells_of(value) if key == "cells" else value for key, value in more.items()}},
-        name)
+        **{key: cells_of(value) if key == "cells" else value for key, value in more.items()}}
+    if publish:
+        keep(group, block, name)
+    else:
+        print(program.page({"kind": "timed", "unit": UNIT, "blocks": [block]}))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from selftests.bench import measure as bench
 from selftests.bench.measure import cells_of, keep, measures_of, page_of
 from selftests.results import store
 from selftests.results.machine import cpu, same_model, told
@@ -42,6 +44,23 @@ def test_blocks_of_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     medians = [line for line in page.split("\n") if line.startswith("median")]
     assert medians == [f"median {value}" for value in (1, 2, 3, 4, 5, 7)]
     assert page.count(".. rubric:: ") == 6
+
+
+def test_print_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                    capsys: pytest.CaptureFixture[str]) -> None:
+    """What a machine that is not idle measures is printed and not kept."""
+    toy = SimpleNamespace(PROGRAMS=(), page=lambda table: page_of(table, part),
+                          run=lambda _tree, _rounds: {
+                              "cells": {"hot": {"8": {"a": {"median": 7.5}}}}})
+    kept: list[object] = []
+    monkeypatch.setattr(bench.importlib, "import_module", lambda _name: toy)
+    monkeypatch.setattr(bench, "keep", lambda *words: kept.append(words))
+    for name in ("ready", "unchanged"):
+        monkeypatch.setattr(store, name, lambda *_words: {})
+    bench.measure("toy", "bench", tmp_path, 21, publish=False)
+    assert "median 7.5" in capsys.readouterr().out and not kept
+    bench.measure("toy", "bench", tmp_path, 21)
+    assert "median 7.5" not in capsys.readouterr().out and len(kept) == 1
 
 
 def test_missing_is_said() -> None:

@@ -10,9 +10,9 @@
  *   calls     pread() and pwrite() of a file in memory, read() of a pipe and of a Unix socket
  *
  * A line of JSON for each distance ("delta") and size, by copy: median, lower and upper quartile
- * and the worst over the alignments of the source (0 to 63), of the medians of ROUNDS samples each,
- * in cycles of the time-stamp counter for a copy; calls: over the samples, at one alignment. Copies
- * take turns; "none" is the call of a routine that copies nothing, "again" rep movsb once more: the
+ * and the worst over the alignments of the source (0 to 63) and of the code, of the medians of ROUNDS
+ * samples each, in cycles of the time-stamp counter for a copy; calls: over the samples, at one
+ * alignment. Copies take turns; "none" is the call of a routine that copies nothing, "again" rep movsb once more: the
  * difference is the machine's noise. While that, or what "auto" takes more than both, is more than
  * 1 % and a cycle, all is timed anew, up to RETRIES times. "checked" is rep movsb with the check of
  * Zen 4, "auto" what x86_usercopy=auto executes on this CPU.
@@ -45,19 +45,28 @@ static const size_t far[] = {
 
 static unsigned char *source, *target;
 
-static __attribute__((noinline, aligned(64))) void none(void *dst, const void *src, size_t n)
-{
-	asm volatile("" : "+c" (n), "+D" (dst), "+S" (src) : : "memory");
-}
+/*
+ * Where a body lies in its cache line is up to 6 cycles on Zen 4, more than what is compared. So
+ * each is there PLACES times, behind 0 to 56 bytes of NOPs, which all copies execute alike.
+ */
+#define PLACES 8
+typedef void copy_function(void *dst, const void *src, size_t n);
 
-/* Each begins a cache line: where rep movsb lies in one is up to 6 cycles on Zen 4 */
-#define COPY(name, instructions)							\
+#define PLACED(name, place, instructions)						\
 static __attribute__((noinline, aligned(64)))						\
-void name(void *dst, const void *src, size_t n)						\
+void name##_##place(void *dst, const void *src, size_t n)				\
 {											\
-	asm volatile(instructions : "+c" (n), "+D" (dst), "+S" (src)			\
-		     : : "memory", "rax", "cc");					\
+	asm volatile(".nops " #place "\n\t" instructions				\
+		     : "+c" (n), "+D" (dst), "+S" (src) : : "memory", "rax", "cc");	\
 }
+#define COPY(name, instructions)							\
+PLACED(name, 0, instructions) PLACED(name, 8, instructions) PLACED(name, 16, instructions)	\
+PLACED(name, 24, instructions) PLACED(name, 32, instructions) PLACED(name, 40, instructions)	\
+PLACED(name, 48, instructions) PLACED(name, 56, instructions)				\
+static copy_function *const name[PLACES] = {						\
+	name##_0, name##_8, name##_16, name##_24, name##_32, name##_40, name##_48, name##_56,	\
+};
+COPY(none, "")
 COPY(movsb, MAINLINE)
 COPY(checked, CHECKED)
 COPY(automatic, AUTO)
@@ -66,7 +75,7 @@ COPY(string, "call copy_user_string")
 
 static const struct copy {
 	const char *name;
-	void (*call)(void *dst, const void *src, size_t n);
+	copy_function *const *at;
 } copies[] = {
 	{ "none", none }, { "movsb", movsb }, { "again", movsb }, { "auto", automatic },
 	{ "checked", checked }, { "unrolled", unrolled }, { "string", string },
@@ -96,7 +105,7 @@ static void print_values(const char *name, double *values, size_t n, bool last)
 }
 
 /* Cycles of a copy, over as many copies as are some thousand cycles */
-static double sample(const struct copy *copy, unsigned char *dst, const unsigned char *src,
+static double sample(copy_function *copy, unsigned char *dst, const unsigned char *src,
 		     size_t n, bool isolated)
 {
 	unsigned int calls = n >= 16384 ? 16 : n >= 1024 ? 64 : 128;
@@ -105,12 +114,12 @@ static double sample(const struct copy *copy, unsigned char *dst, const unsigned
 	if (!isolated) {
 		start = cycles();
 		for (unsigned int i = 0; i < calls; i++)
-			copy->call(dst, src, n);
+			copy(dst, src, n);
 		return (double)(cycles() - start) / calls;
 	}
 	for (unsigned int i = 0; i < calls; i++) {
 		start = cycles();
-		copy->call(dst, src, n);
+		copy(dst, src, n);
 		sum += cycles() - start;
 	}
 	return (double)sum / calls;
@@ -129,8 +138,8 @@ static size_t sweep(size_t n, size_t delta, long rounds, bool isolated,
 
 		for (long r = -1; r < rounds; r++)	/* one turn to warm up */
 			for (size_t c = 0; c < COUNT(copies); c++)
-				samples[c][r < 0 ? 0 : r] = sample(&copies[c], dst, src, n,
-								   isolated);
+				samples[c][r < 0 ? 0 : r] = sample(copies[c].at[count % PLACES],
+								   dst, src, n, isolated);
 		for (size_t c = 0; c < COUNT(copies); c++)
 			medians[c][count] = quartile(samples[c], rounds, 2);
 		if (memcmp(dst, src, n))
