@@ -57,7 +57,7 @@ menuconfig: apply ## Change the configuration of the virtual machine's kernel
 refresh: ## Bring the later patches to quilt's form after a change in an earlier one
 	@CF_ROOT="$(CURDIR)" CF_TREE="$(or $(KDIR),$(BUILD)/linux)" PYTHONDONTWRITEBYTECODE=1 \
 		python3 -m selftests.queue.refresh
-lint: tools ## The fast checks of patches and scripts, no kernel build
+lint: base ## The fast checks of patches and scripts, no kernel build
 	@scripts/lint.sh
 check: kernel ## All checks of the queue: applies everywhere, each step builds without new warnings
 	@scripts/pytest.sh queue selftests/queue

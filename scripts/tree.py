@@ -15,8 +15,8 @@ quilt works on copies of the touched files, in KDIR/.cache-footprint.new. Afterw
 KDIR/.cache-footprint.git holds the touched files as they are (commit before), without any patch
 (base) and as they shall be (pushed). Then the directory of the copies is renamed to
 .cache-footprint.undo, git moves the files from the first commit to the last, and the directory is
-removed. A run that finds it moves the files back first. A file that is the same in both commits
-is not written and keeps its time.
+removed. A run that finds it moves the files back first, unless one of them has been edited since.
+A file that is the same in both commits is not written and keeps its time.
 """
 
 from __future__ import annotations
@@ -125,6 +125,7 @@ class Tree:
         if self.undo.is_dir() and not self.store.is_dir():
             raise Stop(f"{self.undo} is an older version's: let that one's make apply end it")
         if self.undo.is_dir():
+            self.check_cut_off()
             say(f"an earlier run was cut off: {self.path} is put back first", sys.stderr)
             signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
             self.roll_back()
@@ -296,6 +297,24 @@ class Tree:
             self.roll_back()
             raise Stop(f"{error}; {self.path} is as it was") from error
         self.close()
+
+    def check_cut_off(self) -> None:
+        """Stop when a file is neither as before nor as after the run that was cut off.
+
+        A missing file is no edit: git removes a file before it writes the other one.
+        """
+        known: set[str] = set()
+        paths: set[str] = set()
+        for commit in ("before", "pushed"):
+            differing = self.differing(commit)
+            listed = self.git(self.path, "ls-files").splitlines()
+            paths.update(listed)
+            known.update(set(listed) - set(differing))
+        edited = [path for path in sorted(paths - known) if (self.path / path).exists()]
+        if edited and os.environ.get("DISCARD") != "1":
+            raise Stop(f"an earlier run was cut off, and {' '.join(edited[:5])} in {self.path} "
+                       "was edited since or is half written: copy it away, DISCARD=1 throws it "
+                       "away; nothing was changed")
 
     def roll_back(self) -> None:
         """Bring the tree back to commit before, with quilt's directory of then."""

@@ -796,11 +796,8 @@ def test_robust_signal_branch(stages: Mini) -> None:
         assert git(tree, "rev-list", "--count", f"main..{name}") == "8" and untouched(tree)
 
 
-@pytest.mark.parametrize("when", ["before", "after"])
-@pytest.mark.parametrize("start", ["base", "pushed", "first"])
-def test_robust_move_cut_off(stages: Mini, start: str, when: str) -> None:
-    """Killed between two states, before git moves the files or after: put back, then moved."""
-    command, end = ("unapply", "base") if start == "pushed" else ("apply", "pushed")
+def cut_off(stages: Mini, start: str, when: str, command: str) -> Path:
+    """Kill a command before or after git moves the files; returns the tree, a copy of `start`."""
     real = shutil.which("git")
     killed = {"before": "kill -9 0", "after": f'"{real}" "$@"; kill -9 0'}[when]
     fake = stages.work / "bin/git"
@@ -811,7 +808,30 @@ def test_robust_move_cut_off(stages: Mini, start: str, when: str) -> None:
     process = stages.start(command, KDIR=tree, PATH=f"{fake.parent}:{os.environ['PATH']}")
     assert process.wait(60) == -signal.SIGKILL
     assert (tree / ".cache-footprint.undo").exists()
+    return tree
+
+
+CUT_OFF = [(start, when) for start in ("base", "pushed", "first") for when in ("before", "after")]
+
+
+@pytest.mark.parametrize("start, when", CUT_OFF)
+def test_robust_move_cut_off(stages: Mini, start: str, when: str) -> None:
+    """Killed between two states: put back, then moved."""
+    command, end = ("unapply", "base") if start == "pushed" else ("apply", "pushed")
+    tree = cut_off(stages, start, when, command)
+    (tree / "lib/file1.c").unlink()  # git was killed between removing and writing it
     assert "put back first" in stages.passes(command, KDIR=tree)
     assert files(tree) == files(stages.trees[end])
     stages.passes("unapply", KDIR=tree)
     assert is_base(stages, tree)
+
+
+@pytest.mark.parametrize("start, when", CUT_OFF)
+def test_robust_move_cut_off_edit(stages: Mini, start: str, when: str) -> None:
+    """Killed, then a patched file is edited: the next run stops and names it."""
+    command, end = ("unapply", "base") if start == "pushed" else ("apply", "pushed")
+    tree = cut_off(stages, start, when, command)
+    edit(tree / "lib/file1.c")
+    stages.fails(command, "lib/file1.c", "DISCARD=1", KDIR=tree)
+    stages.passes(command, KDIR=tree, DISCARD=1)
+    assert files(tree) == files(stages.trees[end])
