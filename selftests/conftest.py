@@ -68,10 +68,12 @@ def one_line(report: pytest.TestReport) -> str:
     longrepr = report.longrepr
     if isinstance(longrepr, tuple):
         text = str(longrepr[2]).removeprefix("Skipped:")
+    elif hasattr(report, "wasxfail"):
+        text = f"expected failure: {report.wasxfail.removeprefix('reason: ')}"
     elif hasattr(longrepr, "reprcrash") and longrepr.reprcrash:
         text = longrepr.reprcrash.message
     else:
-        text = str(longrepr or getattr(report, "wasxfail", ""))
+        text = str(longrepr or "")
     lines = text.strip().splitlines()
     return lines[0].strip() if lines else ""
 

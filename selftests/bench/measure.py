@@ -137,7 +137,8 @@ def measure(group: str, name: str, tree: Path, rounds: int, publish: bool = True
     """Run selftests/GROUP/NAME.py and publish what it measures, or only print its page.
 
     tree: with the series pushed; rounds: how often each copy has its turn. Raises OSError,
-    BenchError, and ValueError for a tree or a repository of which no result is published.
+    BenchError, and ValueError for a tree or a repository of which no result is published. Raises
+    BenchError as well, once it is published, if the program complains of a block.
     """
     program = importlib.import_module(f"selftests.{group}.{name}")
     files = [os.path.normpath(f"selftests/{group}/{file}")
@@ -155,3 +156,5 @@ def measure(group: str, name: str, tree: Path, rounds: int, publish: bool = True
         keep(group, block, name)
     else:
         print(program.page({"kind": "timed", "unit": UNIT, "blocks": [block]}))
+    if hasattr(program, "complaints") and (lines := program.complaints(block)):
+        raise BenchError("\n  ".join([f"{len(lines)} cells are not as they should be:", *lines]))

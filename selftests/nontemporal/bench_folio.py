@@ -3,7 +3,7 @@
 folio.c, with the tree's own copy_to_nontemporal().
 
 `make bench GROUP=nontemporal` makes Documentation/results/nontemporal/bench_folio.rst. It fails if
-2 loses anywhere, or does not win where the CPU is said to be faster past the caches.
+2 is slower in a row in which it bypasses the caches, or not faster in fresh folios.
 """
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from selftests.bench.claims import check, losses
+from selftests.bench.claims import compare, lines_of, noisy
 from selftests.bench.measure import HERE as BENCHES
-from selftests.bench.measure import (BenchError, Measured, assemble, command, machine_words,
+from selftests.bench.measure import (Measured, assemble, command, machine_words, measures_of,
                                      page_of, summary)
 from selftests.results.store import Table
 
@@ -22,10 +22,13 @@ HERE = Path(__file__).resolve().parent
 # What the table depends on, and this file
 PROGRAMS = ("folio.c", "../bench/claims.py", "../bench/tsc.h")
 COPIES = ("plain", "again", "auto", "always")
-# Runs of a row that seems to lose, or whose two times of plain differ
+# Runs of a row whose two times of plain differ by more than auto may be slower: cycles, or a part
 RUNS = 20
-# Where it is faster, fresh folios of so many bytes and more take at most this part of plain's time
-WON_BYTES, WON = 8192, 0.9
+ALLOWED = 1.0, 0.01
+# A row says something of 2 if more than this part of its bytes bypasses the caches
+BYPASSED = 0.5
+# Of those, fresh folios of so many bytes and more take at most this part of plain's time
+FASTER_BYTES, FASTER = 8192, 0.9
 WHAT = {
     "fresh": "new folios in no cache, bytes of each",
     "zeroed": "the same, zeroed just before (init_on_alloc=1)",
@@ -60,17 +63,26 @@ def row_of(program: Path, row: str, rounds: int) -> dict[str, Any]:
     return {"copies": found, "bypassed": parts, "measured": json.loads(first)}
 
 
-def claim(row: str, found: dict[str, Any]) -> dict[str, Any]:
+def compared(row: str, copies: dict[str, Any]) -> dict[str, Any]:
     """Return how auto compares in a row."""
-    medians = (found["copies"][name]["median"] for name in ("plain", "again", "auto"))
-    return losses([(row, *medians)])
+    return compare([(row, *(copies[name]["median"] for name in ("plain", "again", "auto")))],
+                   *ALLOWED)
+
+
+def steady(program: Path, row: str, rounds: int) -> dict[str, Any]:
+    """Time a row, again while its two times of plain differ; auto decides nothing here."""
+    for _ in range(RUNS):
+        found = row_of(program, row, rounds)
+        plain, again = (found["copies"][name]["median"] for name in ("plain", "again"))
+        if not noisy(plain, again, max(ALLOWED[0], ALLOWED[1] * plain)):
+            break
+    return found
 
 
 def run(tree: Path, rounds: int) -> dict[str, Any]:
-    """Measure; return what is the block's own. Raises BenchError if auto loses."""
+    """Measure; return what is the block's own. Raises BenchError."""
     cells: dict[str, Measured] = {}
     bypassed: dict[str, dict[str, float]] = {}
-    claims: dict[str, Any] = {"cells": 0, "lost": [], "not shown": []}
     with tempfile.TemporaryDirectory() as directory:
         program = Path(directory) / "folio"
         objects = assemble(tree, Path(directory),
@@ -78,27 +90,33 @@ def run(tree: Path, rounds: int) -> dict[str, Any]:
         command("gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-mno-red-zone", f"-I{BENCHES}", "-o",
                 program, HERE / "folio.c", *objects)
         for row in command(program, "list").split():
-            for _ in range(RUNS):
-                found = row_of(program, row, rounds)
-                of = claim(row, found)
-                if not of["lost"] and not of["not shown"]:
-                    break
-            claims = {key: claims[key] + of[key] for key in claims}
+            found = steady(program, row, rounds)
             name, _, size = row.partition("/")
             cells.setdefault(name, {})[size] = found["copies"]
             bypassed[row] = found["bypassed"]
-        print(f"folio: {claims['cells']} rows: {rounds} rounds", flush=True)
-    check(claims, "vm.nontemporal_write=2")
-    measured = found["measured"]
-    if measured["nontemporal"] < measured["plain"] and (failed := not_won(cells["fresh"])):
-        raise BenchError(f"not a tenth faster: fresh folios of {', '.join(failed)} bytes")
-    return {"cells": cells, "claims": claims, "bypassed": bypassed, "measured": measured}
+        print(f"folio: {len(bypassed)} rows: {rounds} rounds", flush=True)
+    return {"cells": cells, "bypassed": bypassed, "measured": found["measured"]}
 
 
-def not_won(fresh: Measured) -> list[str]:
-    """Return the sizes of fresh folios of which auto is not a tenth faster than plain."""
-    return [size for size, copies in fresh.items() if int(size) >= WON_BYTES
-            and copies["auto"]["median"] > WON * copies["plain"]["median"]]
+def counted(block: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the rows of a block in which auto bypasses the caches: their copies, by name."""
+    rows = {f"{name}/{size}": copies for name, sizes in measures_of(block).items()
+            for size, copies in sizes.items()}
+    return {row: copies for row, copies in rows.items()
+            if block["bypassed"][row]["auto"] > BYPASSED}
+
+
+def complaints(block: dict[str, Any]) -> list[str]:
+    """Return a line for each row that counts in which auto is slower, or not as fast as fresh
+    folios are to be."""
+    found = []
+    for row, copies in counted(block).items():
+        found += lines_of(compared(row, copies))
+        name, _, size = row.partition("/")
+        part = copies["auto"]["median"] / copies["plain"]["median"]
+        if name == "fresh" and int(size) >= FASTER_BYTES and part > FASTER:
+            found.append(f"{row}: auto takes {part:.2f} of plain's time, more than {FASTER:g}")
+    return found
 
 
 def table(result: dict[str, Any]) -> str:
@@ -120,7 +138,11 @@ def table(result: dict[str, Any]) -> str:
 
 def part(result: dict[str, Any]) -> str:
     """Return the part of the page that is made of a block."""
-    measured, claims = result["measured"], result["claims"]
+    measured, rows, lines = result["measured"], counted(result), complaints(result)
+    verdict = "\n".join(["slower or not faster where it should be:", *(f"  {line}." for line in lines)]
+                        if lines else ["none is slower."])
+    shown = (f"In {len(rows)} of {len(result['bypassed'])} rows auto bypasses the caches; {verdict}"
+             if rows else "auto bypasses the caches in no row: nothing of it is shown here.")
     return "\n".join([
         f"Timed in user space: {machine_words(result)}; ``{result['command']}``, "
         f"{result['date']}. plain and again are the same, rep movsb, as with vm.nontemporal_write "
@@ -128,8 +150,7 @@ def part(result: dict[str, Any]) -> str:
         "bypassed: of the bytes of auto, and of always. 16 KiB to memory that was flushed take "
         f"{measured['plain']} cycles, past the caches {measured['nontemporal']}; a load that misses "
         f"takes {measured['miss']}.", "",
-        f"* Of {claims['cells']} rows, auto loses in {', '.join(claims['lost']) or 'none'}; "
-        f"{', '.join(claims['not shown']) or 'none'} are not shown.", "", table(result)]) + "\n"
+        f"* {shown}", "", table(result)]) + "\n"
 
 
 def page(found: Table) -> str:

@@ -14,7 +14,7 @@
  *   calls       system calls of this kernel that differ by a copy
  *   random64    sizes that are drawn from 1 to 64, hot: 65536 draws, for no predictor to learn
  *   random512   sizes that are drawn from 1 to 512, hot
- *   distances   64 and 1024 bytes, hot, at distances that are drawn from 0 to 4095
+ *   distances   1 byte to 64 KiB, hot, at random distances, 0 to 4095
  *
  * A line of JSON for each sample: copy, bytes, cycles of the time-stamp counter for a copy, with
  * the loop around it. Each copy but "const" and "words" is called, as _copy_from_user() and
@@ -64,8 +64,9 @@ static inline unsigned long array_index_nospec(unsigned long index, unsigned lon
 #define DRAWS 65536
 #define COUNT(a) (sizeof(a) / sizeof(*(a)))
 
-static unsigned char source[8192] __attribute__((aligned(4096)));
-static unsigned char target[8192] __attribute__((aligned(4096)));
+#define LARGEST 65536
+static unsigned char source[LARGEST + 4096] __attribute__((aligned(4096)));
+static unsigned char target[LARGEST + 4096] __attribute__((aligned(4096)));
 
 static __attribute__((noinline)) size_t none(void *dst, const void *src, size_t n)
 {
@@ -271,17 +272,26 @@ static void calls(void)
 }
 
 /* The branch that looks at the distance cannot be predicted */
-static void distances(size_t n)
+static void distances_of(size_t n)
 {
 	const uint16_t *draws = draws_below(4096);
+	size_t count = n < 4096 ? DRAWS : DRAWS / 16;
 
 	for (size_t c = 0; c < COUNT(copies); c++) {
 		uint64_t start = begin();
 
-		for (size_t i = 0; i < DRAWS; i++)
+		for (size_t i = 0; i < count; i++)
 			copies[c].call(target + draws[i], source, n);
-		print(copies[c].name, n, end() - start, DRAWS);
+		print(copies[c].name, n, end() - start, count);
 	}
+}
+
+static void distances(void)
+{
+	static const size_t of[] = { 1, 8, 16, 64, 128, 256, 512, 1024, 4096, LARGEST };
+
+	for (size_t i = 0; i < COUNT(of); i++)
+		distances_of(of[i]);
 }
 
 int main(int argc, char **argv)
@@ -311,10 +321,8 @@ int main(int argc, char **argv)
 			drawn(64);
 		else if (!strcmp(measure, "random512"))
 			drawn(512);
-		else if (!strcmp(measure, "distances")) {
-			distances(64);
-			distances(1024);
-		}
+		else if (!strcmp(measure, "distances"))
+			distances();
 		else
 			return 2;
 	}

@@ -4,7 +4,7 @@
  * 4 KiB: some CPUs take far longer for rep movsb where it is small. In user space, on the real CPU,
  * with the kernel's own routines; and the system calls that copy, on the kernel that runs.
  *
- * usage: window hot|isolated|calls ROUNDS
+ * usage: window hot|isolated|calls ROUNDS [BYTES]
  *   hot       copies without a pause between them
  *   isolated  one copy at a time, the store buffer empty before and after it
  *   calls     pread() and pwrite() of a file in memory, read() of a pipe and of a Unix socket
@@ -12,13 +12,12 @@
  * A line of JSON for each distance ("delta") and size, by copy: median, lower and upper quartile
  * and the worst over the alignments of the source (0 to 63) and of the code, of the medians of ROUNDS
  * samples each, in cycles of the time-stamp counter for a copy; calls: over the samples, at one
- * alignment. Copies take turns; "none" is the call of a routine that copies nothing, "again" rep movsb once more: the
- * difference is the machine's noise. While that, or what "auto" takes more than both, is more than
- * 1 % and a cycle, all is timed anew, up to RETRIES times. "checked" is rep movsb with the check of
- * Zen 4, "auto" what x86_usercopy=auto executes on this CPU.
+ * alignment. BYTES: of that size only. The copies of a sample follow each other; "none" is the call
+ * of a routine that copies nothing, "again" rep movsb once more: the difference is the machine's
+ * noise. "checked" is rep movsb with the check of Zen 4, "auto" what x86_usercopy=auto executes on
+ * this CPU.
  */
 #include <err.h>
-#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,14 +27,13 @@
 #include <unistd.h>
 
 #include "../bench/tsc.h"
-#include "auto.h"	/* written by auto.py */
+#include "auto.h"	/* this and copies.h are written by auto.py */
 
 #define COUNT(a) (sizeof(a) / sizeof(*(a)))
 #define PAGE 4096
 #define LARGEST 65536
 #define ALIGNMENTS 64
 #define MOST_ROUNDS 101
-#define RETRIES 20
 
 static const size_t sizes[] = { 1, 16, 64, 128, 256, 512, 1024, 4096, 32768, LARGEST };
 /* After 0 to 127; behind these the destination ends before the source begins, modulo 4 KiB */
@@ -66,12 +64,7 @@ PLACED(name, 48, instructions) PLACED(name, 56, instructions)				\
 static copy_function *const name[PLACES] = {						\
 	name##_0, name##_8, name##_16, name##_24, name##_32, name##_40, name##_48, name##_56,	\
 };
-COPY(none, "")
-COPY(movsb, MAINLINE)
-COPY(checked, CHECKED)
-COPY(automatic, AUTO)
-COPY(unrolled, "call copy_user_unrolled")
-COPY(string, "call copy_user_string")
+#include "copies.h"	/* COPY() of each, in the order in which they are linked */
 
 static const struct copy {
 	const char *name;
@@ -80,7 +73,6 @@ static const struct copy {
 	{ "none", none }, { "movsb", movsb }, { "again", movsb }, { "auto", automatic },
 	{ "checked", checked }, { "unrolled", unrolled }, { "string", string },
 };
-enum { MOVSB = 1, AGAIN, AUTO_COPY };
 
 static int rising(const void *a, const void *b)
 {
@@ -151,17 +143,8 @@ static size_t sweep(size_t n, size_t delta, long rounds, bool isolated,
 static void print_sweep(size_t n, size_t delta, long rounds, bool isolated)
 {
 	static double medians[COUNT(copies)][ALIGNMENTS];
-	double movsb, again, more, allowed;
-	size_t count;
-	int tries = 0;
+	size_t count = sweep(n, delta, rounds, isolated, medians);
 
-	do {
-		count = sweep(n, delta, rounds, isolated, medians);
-		movsb = quartile(medians[MOVSB], count, 2);
-		again = quartile(medians[AGAIN], count, 2);
-		more = quartile(medians[AUTO_COPY], count, 2) - fmax(movsb, again);
-		allowed = fmax(1, movsb / 100);
-	} while ((fabs(again - movsb) > allowed || more > allowed) && ++tries <= RETRIES);
 	printf("{\"bytes\": %zu, \"delta\": %zu, ", n, delta);
 	for (size_t c = 0; c < COUNT(copies); c++)
 		print_values(copies[c].name, medians[c], count, c == COUNT(copies) - 1);
@@ -229,17 +212,20 @@ static unsigned char *pages(size_t n)
 
 int main(int argc, char **argv)
 {
-	const char *measure = argc == 3 ? argv[1] : "";
-	long rounds = argc == 3 ? atol(argv[2]) : 0;
+	const char *measure = argc >= 3 ? argv[1] : "";
+	long rounds = argc >= 3 ? atol(argv[2]) : 0;
+	size_t only = argc == 4 ? atol(argv[3]) : 0;
 	bool in_calls = !strcmp(measure, "calls"), isolated = !strcmp(measure, "isolated");
 
 	if (rounds < 1 || rounds > MOST_ROUNDS || (!in_calls && !isolated && strcmp(measure, "hot")))
-		errx(2, "usage: window hot|isolated|calls ROUNDS (1 to %d)", MOST_ROUNDS);
+		errx(2, "usage: window hot|isolated|calls ROUNDS (1 to %d) [BYTES]", MOST_ROUNDS);
 	source = pages(LARGEST + 2 * PAGE);
 	target = pages(LARGEST + 2 * PAGE);
 	for (size_t i = 0; i < LARGEST + 2 * PAGE; i++)
 		source[i] = 1 + i % 251;
-	for (size_t s = 0; s < COUNT(sizes); s++)
+	for (size_t s = 0; s < COUNT(sizes); s++) {
+		if (only && sizes[s] != only)
+			continue;
 		for (size_t d = 0; d < 128 + COUNT(far); d++) {
 			size_t delta = d < 128 ? d : far[d - 128];
 
@@ -248,5 +234,6 @@ int main(int argc, char **argv)
 			else if (sizes[s] == PAGE || sizes[s] == LARGEST / 2)
 				calls(sizes[s], delta, rounds);
 		}
+	}
 	return 0;
 }
