@@ -47,9 +47,6 @@ def build(tree: Path, directory: Path) -> Path:
         ("copy_user_64.S", "erms.o", ["-DSYM_SUFFIX=_erms", "-DCPU_HAS=X86_FEATURE_ERMS"]),
         ("copy_user_variants_64.S", "variants.o", [])))
     write_headers(tree, directory)
-    # What the header includes, copies.c defines
-    (directory / "linux").mkdir()
-    (directory / "linux/nospec.h").touch()
     program = directory / "copies"
     header = (tree / "arch/x86/include/asm/uaccess_inline.h").resolve()
     command("gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-mno-red-zone", f"-I{directory}",

@@ -47,14 +47,6 @@ typedef uint64_t u64;
 #define _ASM_EXTABLE_UA(from, to)
 #define __uaccess_begin() do { } while (0)
 #define __uaccess_end() do { } while (0)
-/* Return index if it is below size, else 0, without a branch: the kernel's instructions */
-static inline unsigned long array_index_nospec(unsigned long index, unsigned long size)
-{
-	unsigned long mask;
-
-	asm volatile("cmp %1,%2; sbb %0,%0" : "=r" (mask) : "g" (size), "r" (index) : "cc");
-	return index & mask;
-}
 #include INLINE_HEADER
 #include "auto.h"	/* written by auto.py */
 
@@ -186,7 +178,7 @@ static void fixed(unsigned char *dst, const unsigned char *src, bool cold, bool 
 
 			TIME(copies[c].name, n, dst, src, cold, call(dst, src, n));
 		}
-		if (arch_usercopy_inline_size(n))
+		if (n >= 8 && arch_usercopy_inline_size(n))
 			TIME("words", n, dst, src, cold,
 			     (void)!arch_copy_to_user_inline(dst, src, n));
 		switch (n) {
@@ -227,10 +219,9 @@ static void drawn(size_t largest)
 	for (size_t i = 0; i < DRAWS; i++) {
 		size_t n = 1 + draws[i];
 
-		if (!arch_usercopy_inline_size(n))
+		if (!arch_usercopy_inline_size(n) ||
+		    !arch_copy_to_user_inline(target, source, n))
 			fsrm(target, source, n);
-		else
-			(void)!arch_copy_to_user_inline(target, source, n);
 	}
 	print("words", largest, end() - start, DRAWS);
 }
