@@ -15,6 +15,7 @@ export BUILD
 $(foreach v,$(given),$(if $($(v)),$(eval export $(v)),$(eval unexport $(v))))
 
 stage = scripts/stage.sh
+texts = $(wildcard $(patsubst %,selftests/%/text.py,$(or $(GROUP),*)))
 
 .PHONY: all help preflight tools base apply unapply kernel kselftests boot shell menuconfig \
 	refresh lint check model model-tables model-compare text identity test test-full test-bare \
@@ -67,8 +68,9 @@ model-tables: ## Count the published table of GROUP= again, on a kernel built fo
 	@$(MAKE) GROUP= $(if $(KERNEL),tools,apply)
 	+@scripts/model.sh tables
 text: ## Count the text that the options add to x86_64's defconfig (30 minutes, GROUP=)
+	@[ -n "$(texts)" ] || { echo "make text: error: no table of text of group $(GROUP)" >&2; exit 1; }
 	@$(MAKE) GROUP= apply
-	@set -e; for file in $(wildcard $(patsubst %,selftests/%/text.py,$(or $(GROUP),*))); do \
+	@set -e; for file in $(texts); do \
 		name=$${file%.py}; "$(BUILD)/venv/bin/python" -m "$${name//\//.}"; done
 model-compare: ## Compare two results of make model: A= B=
 	@scripts/model.sh compare
@@ -83,7 +85,7 @@ test-bare: ## make and make test in a bare Debian root, nothing cached (as root)
 bench: ## Time copies and walks in user space on an idle machine, keep the tables (GROUP= ROUNDS=)
 	@$(MAKE) GROUP= apply
 	@scripts/bench.sh
-export: ## Copy the patches into another queue: DIR=debian/patches/cache-footprint [GROUP=]
+export: ## Copy the patches into another queue and its series: DIR=debian/patches/cache-footprint [GROUP=]
 	@scripts/tree.py export "$(DIR)"
 branch: ## The series as commits on a new branch of the git tree KDIR= [GROUP=]
 	@scripts/tree.py branch

@@ -5,11 +5,11 @@
 . "$(dirname "$0")/lib.sh"
 [ -z "${KDIR:-}" ] || die "clean is about $BUILD; leave KDIR= out"
 if [ "${1:-}" != all ]; then
-	rm -rf "$BUILD"/{out,results,steps,cachemodel,later-qemu} "$BUILD"/{group,kunit}-*
+	rm -rf "$BUILD"/{out,results,steps,cachemodel,later-qemu,mutants,storm} "$BUILD"/{group,kunit}-*
 	exit 0
 fi
 [ -d "$BUILD" ] || exit 0
 [ -f "$BUILD/linux.base" ] || [ -d "$BUILD/venv" ] ||
 	die "$BUILD was not made by this project: it is left alone"
-[ ! -s "$BUILD/linux/.pc/applied-patches" ] || "$ROOT/scripts/tree.py" unapply
+[ ! -s "$BUILD/linux/.pc/applied-patches" ] || GROUP="" "$ROOT/scripts/tree.py" unapply
 rm -rf "$BUILD"

@@ -5,7 +5,7 @@
   tree.py apply        push the series onto the tree
   tree.py unapply      take it off
   tree.py branch       make it commits on a new branch of a git tree; the work tree is not touched
-  tree.py export DIR   copy the patches to DIR and print the lines for the series file there
+  tree.py export DIR   copy the patches to DIR and list them in the series file beside it
   tree.py edited       print the patched files that differ from what was pushed
 Environment: KDIR (the tree, default build/linux), GROUP (names of groups, default all of them),
 FORCE=1 (another kernel version), DISCARD=1 (throw away edits that are in no patch), QUEUE, PIN,
@@ -43,6 +43,7 @@ HOSTILE = re.compile("QUILT_|LC_|POSIXLY_CORRECT|GIT_(?!AUTHOR_|COMMITTER_|CONFI
 PLAIN_GIT = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}
 PLAIN_GIT |= {f"GIT_{role}_{key}": "cache-footprint@localhost"
               for role in ("AUTHOR", "COMMITTER") for key in ("NAME", "EMAIL")}
+LOCKS: list[int] = []
 SYNCED = ("-c", "core.fsync=committed,loose-object", "-c", "core.fsyncMethod=batch")
 
 
@@ -64,7 +65,7 @@ def run(*words: object, cwd: Path, stdin: str = "", check: bool = True,
     kept = {name: value for name, value in os.environ.items() if not HOSTILE.match(name)}
     done = subprocess.run([str(word) for word in words], cwd=cwd, input=stdin, text=True,
                           env=kept | {"LC_ALL": "C"} | env, capture_output=True,
-                          errors="replace", check=False)
+                          errors="replace", check=False, pass_fds=LOCKS)
     if check and done.returncode:
         lines = (done.stdout + done.stderr).strip().splitlines() or [f"exit code {done.returncode}"]
         raise Stop(f"{words[0]} failed: {lines[-1]}")
@@ -91,8 +92,12 @@ def check_kernel(path: Path, any_version: bool) -> None:
 
 
 def take_lock(path: Path) -> None:
-    """Take the lock of a tree for as long as this process lives; Stop when another has it."""
+    """Take the lock of a tree for as long as this process and its children live.
+
+    Raises Stop when another has it. A git that outlives this process still writes to the tree.
+    """
     lock = os.open(path, os.O_RDONLY)
+    LOCKS.append(lock)
     for _ in range(WAIT_SECONDS * 10):
         try:
             return fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -408,12 +413,25 @@ def branch(path: Path, patches: list[Patch]) -> None:
 
 
 def export(to: str, patches: list[Patch]) -> None:
-    """Copy the patches to the directory `to` and print the lines for its series file."""
-    Path(to).mkdir(parents=True, exist_ok=True)
+    """Copy the patches to the directory `to` and list them in the series file beside it.
+
+    What an earlier export listed is replaced where it stands, and patches that left are removed.
+    """
+    where, series = Path(to), Path(to).parent / "series"
+    where.mkdir(parents=True, exist_ok=True)
     for patch in patches:
-        shutil.copy(patch.path, to)
-    say(f"{len(patches)} patches copied to {to}; lines for the series file:", sys.stderr)
-    print(*(f"{Path(to).name}/{patch.name}" for patch in patches), sep="\n")
+        shutil.copy(patch.path, where)
+    ours = [f"{where.name}/{patch.name}" for patch in patches]
+    lines = read_lines(series)
+    old = [number for number, line in enumerate(lines) if line.startswith(f"{where.name}/")]
+    for name in {lines[number].split()[0] for number in old} - set(ours):
+        (where.parent / name).unlink(missing_ok=True)
+    at = old[0] if old else len(lines)
+    rest = [line for number, line in enumerate(lines[at:], at) if number not in old]
+    new = where / ".series"
+    new.write_text("".join(f"{line}\n" for line in [*lines[:at], *ours, *rest]))
+    new.replace(series)
+    say(f"{len(patches)} patches copied to {to}, listed in {series}")
 
 
 def work(tree: Tree, command: str, to: str) -> None:
@@ -424,6 +442,9 @@ def work(tree: Tree, command: str, to: str) -> None:
             raise Stop(f"{tree.path} is no kernel tree with the series: make apply")
         take_lock(tree.path)
         return print("".join(f"{path}\n" for path in tree.edited()), end="")
+    if command == "unapply" and groups:
+        raise Stop("unapply takes the whole series off: leave GROUP= out "
+                   "(make apply GROUP=name takes the others off)")
     queue = load_queue(tree.directory) if command != "unapply" else None
     patches = queue.choose(groups) if queue else []
     if command == "export":

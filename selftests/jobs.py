@@ -63,17 +63,36 @@ def read_jobs() -> dict[str, Job]:
     return jobs
 
 
+def inputs(job: Job) -> dict[str, bytes]:
+    """Return the content of each file of the repository that a job reads, by name.
+
+    Of other groups, a group's job reads the tables of boots and options only. The published results
+    are read by the job that looks for stale ones.
+    """
+    names = ["patches", "configs", "scripts", "selftests"]
+    if job.folder.name == "results":
+        names.append("Documentation/results")
+    files = proofs.contents(ROOT, "series", "Makefile", "pytest.ini",
+                            *(f"{name}/**/*" for name in names))
+    rooms = {group.name for group in groups.queue().groups}
+
+    def read(path: Path) -> bool:
+        other = path.parts[1] in rooms and path.parts[1] != job.folder.name
+        return "__pycache__" not in path.parts and not (
+            path.parts[0] == "selftests" and job.folder.name in rooms and other
+            and path.suffix in (".py", ".c", ".S", ".sh"))
+
+    return {name: content for name, content in files.items() if read(Path(name))}
+
+
 def key(job: Job) -> str:
     """Return the hash of all that the verdict on a job depends on: repository, tree, tools."""
-    files = proofs.contents(ROOT, "series", "Makefile", "README.md", "pytest.ini", *(
-        f"{name}/**/*"
-        for name in (".ci", "patches", "configs", "scripts", "selftests", "Documentation")))
     tree = Path(os.environ["CF_TREE"])
     touched = {path: proofs.content(tree / path) for path in groups.queue().paths}
     return proofs.key(
         name=job.name, work=job.work, kvm=os.environ.get("KVM", "0"), variables=proofs.variables(),
         compiler=proofs.toolchain(*os.environ.get("CC", "gcc").split()),
-        files={name: content for name, content in files.items() if "__pycache__" not in name},
+        files=inputs(job),
         tree=touched, base=fingerprint(listing(tree), set(touched)),
         tools={name: proofs.version(name) for name in PROGRAMS})
 

@@ -138,7 +138,7 @@ def as_made(args: argparse.Namespace) -> str:
     if args.cpuid:
         found.append(f"CPUID={shlex.quote(args.cpuid)}")
     if args.kernel.name != "vm":
-        found.append(f"KERNEL={args.kernel.name}")
+        found.append(f"KERNEL=build/out/{args.kernel.name}")
     return " ".join(found)
 
 

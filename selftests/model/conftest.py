@@ -67,8 +67,12 @@ def run_options(built: Path, kernel: Path, tmp_path_factory: pytest.TempPathFact
 
 
 @pytest.fixture(scope="session")
-def result_of(run_options: list[str]) -> Any:
-    """A function from the name of a boot to its result and raw file's path."""
+def result_of(run_options: list[str], request: pytest.FixtureRequest) -> Any:
+    """A function from the name of a boot to its result and raw file's path.
+
+    All boots begin at the first test, unless tests were chosen by name: then each when it is asked
+    for.
+    """
     directory = Path(run_options[-1])
 
     def boot(name: str) -> tuple[dict[str, Any], Path]:
@@ -78,7 +82,9 @@ def result_of(run_options: list[str]) -> Any:
                 directory / f"{name}.raw.json")
 
     with ThreadPoolExecutor(max_workers=min(2, os.cpu_count() or 1)) as pool:
-        boots = {name: pool.submit(boot, name) for name in BOOTS}
-        yield lambda name: boots[name].result()
+        chosen = request.config.option.keyword or any("::" in name for name in request.config.args)
+        boots = {} if chosen else {name: pool.submit(boot, name) for name in BOOTS}
+        yield lambda name: (boots.get(name) or boots.setdefault(name, pool.submit(boot, name))
+                            ).result()
         for future in boots.values():
             future.cancel()

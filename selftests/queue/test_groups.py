@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A group is added by files only, no tool names one, and no test id is lost."""
+"""A group is added by files only, and no tool names one."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from selftests import groups, jobs, results_file
-from selftests.conftest import part_of
+from selftests import groups, jobs
 from selftests.queue.checks_repo import repo_files
 from selftests.vm import boots
 
@@ -88,8 +87,8 @@ def test_toy_group(toy: Path, tmp_path: Path) -> None:
     listed = said(toy, "make", "help")
     for line in (r"toy +it plays$", r"toy_slow +5  it plays for long$", "group_toy "):
         assert re.search(f"^  {line}", listed, re.M), line
-    lines = said(toy, "make", "-s", "export", f"DIR={tmp_path}/exported", GROUP="toy").split()
-    pushed = [Path(line).name for line in lines]
+    said(toy, "make", "-s", "export", f"DIR={tmp_path}/exported", GROUP="toy")
+    pushed = [Path(line).name for line in (tmp_path / "series").read_text().split()]
     assert pushed[-2:] == PATCHES
 
     tree, made = tmp_path / "tree", tmp_path / "made"
@@ -183,54 +182,3 @@ def test_jobs_cover_what_is_full(monkeypatch: pytest.MonkeyPatch) -> None:
             found += [one for one in tests if kind == "test" and f"{one}::".startswith(f"{test}::")]
     assert sorted(found) == sorted(
         [*tests, *(f"boot={boot.name}" for boot in tables if boot.when == "full")])
-
-
-def renamed(name: str, renames: list[tuple[str, str]]) -> str:
-    """Return what an id is called now."""
-    for old, new in renames:
-        if old.endswith("*") and name.startswith(old[:-1]):
-            return new[:-1] + name[len(old) - 1:]
-        if name == old:
-            return new
-    return name
-
-
-def read_renames() -> list[tuple[str, str]]:
-    """Return (old, new) of selftests/renames.txt."""
-    lines = (ROOT / "selftests/renames.txt").read_text().splitlines()
-    rows = [tuple(line.split()) for line in lines if line and not line.startswith("#")]
-    assert all(len(row) == 2 and row[0].endswith("*") == row[1].endswith("*") for row in rows), rows
-    return rows
-
-
-def test_ids_kept() -> None:
-    """Each id that there was before the groups had folders is there, or its new name is.
-
-    It is a test that pytest collects, a boot of the tables, or a result that a boot of this run
-    gave.
-    """
-    parts = sorted((Path(os.environ["CF_RESULTS"]) / "parts").glob("vm-*.json"))
-    tables = boots.read_tables(groups.chosen(groups.queue())).values()
-    wanted = {f"vm-{boot.name}.json" for boot in tables if boot.when == "test"}
-    if missing := wanted - {path.name for path in parts}:
-        pytest.skip(f"not all boots ran before: {len(missing)} have no results, "
-                    "make test makes them")
-    ids = {result.id for path in parts for result in results_file.read(path)}
-    ids |= {f"vm/boot_{boot.name}" for boot in tables} | {"identity/off_means_off", "-"}
-    ids |= {f"{part_of(ROOT / 'selftests' / file)}/{name.removeprefix('test_')}"
-            for file, name in collected()}
-    lines = (ROOT / "selftests/ids-2026-11-22.txt").read_text().splitlines()[1:]
-    old = [f"{part}/{name}" for part, *names in map(str.split, lines) for name in names]
-    renames = read_renames()
-    assert len(old) > 400 and not [name for name in old if renamed(name, renames) not in ids]
-    stale = [was for was, _ in renames if all(renamed(name, [(was, "")]) == name for name in old)]
-    assert not stale, f"selftests/renames.txt: no id was called so: {stale}"
-
-
-@pytest.mark.static
-def test_renames() -> None:
-    """The first line that fits renames; * is the rest of an id."""
-    rules = [("a/one", "b/two"), ("a/*", "c/*")]
-    found = [renamed(name, rules) for name in ("a/one", "a/ones", "b/one")]
-    assert found == ["b/two", "c/ones", "b/one"]
-    assert read_renames()

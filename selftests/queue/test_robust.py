@@ -615,8 +615,17 @@ def test_robust_groups(mini: Mini, monkeypatch: pytest.MonkeyPatch) -> None:
         mini.passes("apply", GROUP="second")
         second = [mini.patch(number).name for number in (3, 4, 5)]
         assert applied(mini.tree) == second
-        copied = mini.passes("export copies", GROUP="second", errors=subprocess.DEVNULL)
-        assert copied.splitlines() == [f"copies/{name}" for name in second]
+        for patches in ("copies/gone.patch -p1\nafter.patch\n", "after.patch\n"):
+            (mini.work / "series").write_text(f"before.patch\n{patches}")
+            (mini.work / "copies").mkdir(exist_ok=True)
+            (mini.work / "copies/gone.patch").touch()
+            for _ in range(2):
+                mini.passes("export copies", GROUP="second")
+            lines = (mini.work / "series").read_text().split()
+            assert sorted(lines) == sorted(["before.patch", "after.patch",
+                                            *(f"copies/{name}" for name in second)])
+            assert (mini.work / "copies/gone.patch").exists() == (patches == "after.patch\n")
+        mini.fails("unapply", "leave GROUP= out", GROUP="second")
         mini.passes("apply", GROUP="none")
     assert not leftovers(mini.tree)
 

@@ -75,7 +75,7 @@ def published() -> dict[str, list[dict[str, Any]]]:
 
 @pytest.mark.static
 @pytest.mark.xfail(strict=True, raises=AssertionError,
-                   reason="no sweep of a CPU on which auto does something is published")
+                   reason="on Zen 4 auto is more than 3 cycles slower at 128 bytes")
 def test_auto_never_loses() -> None:
     """The published sweep of a CPU on which auto does something is as the rule says."""
     assert not complaints(published())
