@@ -176,6 +176,8 @@ def test_jobs_cover_what_is_full(monkeypatch: pytest.MonkeyPatch) -> None:
     found = []
     for job in jobs.read_jobs().values():
         assert 0 < job.minutes <= 60, job
+        read = "\n".join(jobs.inputs(job))
+        assert f"selftests/{job.folder.name}/jobs" in read and "results.rst" not in read, job
         for kind, _, what in (word.partition("=") for word in job.work):
             test = f"{job.folder.name}/{what}"
             found += [f"boot={what}"] if kind == "boot" else []

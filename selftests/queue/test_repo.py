@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from selftests.queue import checks_needs as needs
 from selftests.queue import checks_repo as checks
 from selftests.queue.verdict import no_finding, none, some
 
@@ -52,21 +51,6 @@ def listed(root: Path) -> list[Path]:
     return sorted(path for path in root.rglob("*") if path.is_file())
 
 
-@pytest.fixture(scope="module")
-def tree() -> Path:
-    """The kernel tree; it need not exist."""
-    return Path(os.environ["CF_TREE"])
-
-
-@pytest.fixture(scope="module")
-def packages(root: Path) -> tuple[set[str], set[str]]:
-    """The files of the packages that are listed, and the programs that their probes name."""
-    if not shutil.which("dpkg-query"):
-        pytest.skip("no dpkg here that knows which package a file is of")
-    listed, probes = needs.listed_packages(root)
-    return needs.installed_files(listed), probes
-
-
 shellcheck = pytest.mark.skipif(not shutil.which("shellcheck"),
                                 reason="shellcheck is not installed")
 test_repo_spdx = no_finding(checks.check_spdx)
@@ -77,32 +61,6 @@ test_repo_scripts = no_finding(checks.check_scripts)
 test_repo_shellcheck = shellcheck(no_finding(checks.check_shellcheck))
 test_repo_python = no_finding(checks.check_python)
 test_repo_readme = no_finding(checks.check_readme)
-test_repo_programs_listed = no_finding(needs.check_programs)
-test_repo_headers_listed = no_finding(needs.check_headers)
-test_repo_modules_pinned = no_finding(needs.check_modules)
-
-
-def test_selftest_repo_needs(small: Path) -> None:
-    """What no list has is found; what a list, the shell or the repository has is not."""
-    (small / "configs").mkdir()
-    for name, text in (
-        ("configs/packages", "# a list\n[test] all\nseds cmd sed\nhs file /usr/include/h.h\n"),
-        ("configs/requirements.txt", "pytest==1\nloose\n"),
-        ("scripts/run.sh", "#!/bin/sh\nf() { local a; x=$(sed p | nice -n 5 absent1); }\n"
-                           "f 'absent0'; [ -e x ] || exec absent2\n"),
-        ("scripts/a.py", "import os, a, pytest, absent3\nrun(['absent4', 'x'])\n"
-                         "shutil.which('absent5')\nrun([os.x])\n"),
-        ("scripts/c.c", "#include <h.h>\n#include <absent6.h>\n"),
-    ):
-        (small / name).write_text(text)
-    assert needs.listed_packages(small) == ({"seds", "hs"}, {"sed"})
-    files, packages = listed(small), ({"/bin/nice", "/usr/include/h.h"}, {"sed"})
-    found = needs.check_programs(small, files, packages)
-    found += needs.check_headers(small, files, packages, small)
-    found += needs.check_modules(small, files, small)
-    some(found, *(f"absent{number}: no" for number in range(1, 6)))
-    some(found, "<absent6.h>: no", "loose: not pinned")
-    assert len(found) == 7, found
 
 
 def test_selftest_repo_spdx(small: Path) -> None:
