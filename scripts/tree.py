@@ -258,7 +258,7 @@ class Tree:
             patch = line.partition("Applying patch ")[2] or patch
             file = line.partition("patching file ")[2] or file
             if "offset" in line:
-                say(f"{Path(patch).name}: {file}: {line}")
+                say(f"{patch}: {file}: {line}")
         record = f"hash {series_hash(patches)}\ncommit {self.commit('pushed')}\n"
         record += "".join(f"patch {name}\n" for name in names.split())
         (pc / ".cache-footprint").write_text(record)
@@ -296,7 +296,7 @@ class Tree:
             self.git(self.path, "read-tree", "--reset", "-u", "pushed")
             if (self.undo / "tree/.pc").is_dir():
                 (self.undo / "tree/.pc").rename(self.pc)
-                for stamp in self.pc.glob("*/.timestamp"):
+                for stamp in self.pc.rglob(".timestamp"):
                     stamp.touch()
         except (Stop, OSError, ValueError) as error:
             self.roll_back()
@@ -418,9 +418,9 @@ def export(to: str, patches: list[Patch]) -> None:
     What an earlier export listed is replaced where it stands, and patches that left are removed.
     """
     where, series = Path(to), Path(to).parent / "series"
-    where.mkdir(parents=True, exist_ok=True)
     for patch in patches:
-        shutil.copy(patch.path, where)
+        (where / patch.name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(patch.path, where / patch.name)
     ours = [f"{where.name}/{patch.name}" for patch in patches]
     lines = read_lines(series)
     old = [number for number, line in enumerate(lines) if line.startswith(f"{where.name}/")]

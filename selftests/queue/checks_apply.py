@@ -89,8 +89,10 @@ def refreshed(queue: Queue, sources: Sources, scratch: Path) -> dict[str, bytes]
     tree = copy_originals(queue, sources, scratch / "tree")
     patches = scratch / "patches"
     patches.mkdir()
-    for path in (queue.root / "series", *(patch.path for patch in queue.patches)):
-        shutil.copy(path, patches)
+    shutil.copy(queue.root / "series", patches)
+    for patch in queue.patches:
+        (patches / patch.name).parent.mkdir(exist_ok=True)
+        shutil.copy(patch.path, patches / patch.name)
     for patch in queue.patches:
         for words in (["push", "--fuzz=0"], ["refresh"]):
             done = quilt(queue, tree, *words, patches=patches)

@@ -26,13 +26,17 @@ def file_name(subject: str) -> str:
 def check_series_files(queue: Queue) -> list[str]:
     """The series and patches/ name the same files, once; groups are in order."""
     findings = [] if queue.names else ["series names no patch"]
-    present = {path.name for path in queue.directory.iterdir()} - {"series"}
+    present = {str(path.relative_to(queue.directory)) for path in queue.directory.rglob("*")
+               if not path.is_dir()} - {"series"}
     findings += [f"{name}: more than once in series" for name in twice(queue.names)]
     findings += [f"{name}: in series, no such file" for name in queue.names if name not in present]
     findings += [f"{name}: not in series" for name in sorted(present - set(queue.names))]
     expected = {patch.name: file_name(patch.header("Subject")) for patch in queue.patches}
     findings += [f"{name}: its subject makes it {right}"
-                 for name, right in expected.items() if name != right]
+                 for name, right in expected.items() if name.rpartition("/")[2] != right]
+    findings += [f"{name}: not in the folder of its group, {group.name}"
+                 for group in queue.groups for name in group.names
+                 if name.rpartition("/")[0] not in ("", group.name)]
     link = queue.directory / "series"
     if not link.is_symlink() or link.resolve() != (queue.root / "series").resolve():
         findings.append("patches/series is not a symlink to ../series")

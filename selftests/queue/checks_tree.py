@@ -35,7 +35,7 @@ class Waiver:
 
     def covers(self, patch: Patch, kind: str) -> bool:
         """Whether it waives this type in this patch."""
-        return self.type == kind and self.patch in ("*", patch.name)
+        return self.type == kind and self.patch in ("*", patch.path.name)
 
 
 def read_waivers(path: Path) -> tuple[list[Waiver], list[str]]:

@@ -118,7 +118,8 @@ class Queue:
         before = self.groups[: self.groups.index(group)]
         for word in group.needs:
             named = [other for other in before if other.name == word]
-            starts = [name for other in before for name in other.names if name.startswith(word)]
+            starts = [name for other in before for name in other.names
+                      if name.rpartition("/")[2].startswith(word)]
             if named and named[0].gated:
                 groups.add(word)
             elif named or len(starts) == 1:
@@ -197,16 +198,16 @@ def parse_diff(text: str) -> list[FileDiff]:
     return files
 
 
-def load_patch(path: Path) -> Patch:
-    """Read one patch file; raises OSError when it is missing, ValueError when it is malformed."""
+def load_patch(path: Path, name: str) -> Patch:
+    """Read one patch file, of that name in the series; raises OSError when it is missing, ValueError when it is malformed."""
     try:
         text = path.read_text(encoding="utf-8")
         start = re.search(r"^(?:diff -|Index: |--- [^\n]+\n\+\+\+ )|\Z", text, re.M).start()
         message, _, notes = text[:start].partition("\n---\n")
         files = parse_diff(text[start:])
     except ValueError as error:
-        raise ValueError(f"{path.name}: {error}") from error
-    return Patch(path.name, path, text, message, notes, text[start:], files)
+        raise ValueError(f"{name}: {error}") from error
+    return Patch(name, path, text, message, notes, text[start:], files)
 
 
 def load_queue(root: Path) -> Queue:
@@ -233,7 +234,7 @@ def load_queue(root: Path) -> Queue:
             group = queue.groups[-1]
             group.names.append(name)
             if (directory / name).is_file():
-                group.patches.append(load_patch(directory / name))
+                group.patches.append(load_patch(directory / name, name))
     return queue
 
 
