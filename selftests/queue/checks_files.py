@@ -27,7 +27,7 @@ def check_series_files(queue: Queue) -> list[str]:
     """The series and patches/ name the same files, once; groups are in order."""
     findings = [] if queue.names else ["series names no patch"]
     present = {str(path.relative_to(queue.directory)) for path in queue.directory.rglob("*")
-               if not path.is_dir()} - {"series"}
+               if not path.is_dir() and path.suffix != ".cover"} - {"series"}
     findings += [f"{name}: more than once in series" for name in twice(queue.names)]
     findings += [f"{name}: in series, no such file" for name in queue.names if name not in present]
     findings += [f"{name}: not in series" for name in sorted(present - set(queue.names))]

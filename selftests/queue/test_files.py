@@ -8,6 +8,7 @@ import shutil
 import pytest
 
 from selftests.queue import checks_files as checks
+from selftests.queue.covers import PARTS, check_covers
 from selftests.queue.fixtures import Builder
 from selftests.queue.patchqueue import series_hash
 from selftests.queue.verdict import no_finding, none, some
@@ -19,6 +20,7 @@ SUBJECT = "lib/a: Start at one"
 
 codespell = pytest.mark.skipif(not shutil.which("codespell"), reason="codespell is not installed")
 test_series_files = no_finding(checks.check_series_files)
+test_covers = no_finding(check_covers)
 test_headers_complete = no_finding(checks.check_headers_complete)
 test_no_signed_off = no_finding(checks.check_no_signed_off)
 test_no_empty_diffs = no_finding(checks.check_no_empty_diffs)
@@ -51,6 +53,22 @@ def test_selftest_series_files(builder: Builder) -> None:
     some(checks.check_series_files(builder.write()), "not a symlink")
     builder.series = []
     some(checks.check_series_files(builder.write()), "names no patch")
+
+
+def test_selftest_covers(builder: Builder) -> None:
+    """A set that is not complete, a patch in no set or in two, and long lines are found."""
+    queue = builder.patch(SUBJECT).edit("lib/b: Add it", {"lib/b.c": "x\n"}).write()
+    some(check_covers(queue), "lib-a-start-at-one.patch: in 0 sets")
+    whole = "Subject: A set\nTo: a@example.org\nPatches: lib-a lib-b\n\nWhy.\n\n"
+    whole += "\n".join(PARTS) + "\n"
+    (builder.patches / "both.cover").write_text(whole)
+    none(check_covers(queue))
+    (builder.patches / "both.cover").write_text(whole.replace("Test:", "x" * 73))
+    (builder.patches / "one.cover").write_text(whole.replace("lib-a lib-b", "lib-b lib-a"))
+    some(check_covers(queue), "lib-b-add-it.patch: in 2 sets", "both.cover: no 'Test:'",
+         "both.cover:7: 73 columns", "one.cover: not in the order")
+    (builder.patches / "one.cover").write_text("Patches: lib-c\n")
+    some(check_covers(queue), "one.cover: 'lib-c': 0 patches")
 
 
 def test_selftest_series_name(builder: Builder) -> None:
