@@ -5,7 +5,7 @@ SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 
 override BUILD := $(or $(BUILD),$(CURDIR)/build)
-given := CACHE PIN QUEUE KDIR GROUP JOB FRESH FORCE DISCARD LINUX_TARBALL LINUX_SHA256 JOBS KVM \
+given := CACHE PIN QUEUE KDIR GROUP JOB FRESH FORCE DISCARD SET V RFC SIGNOFF OUT LINUX_TARBALL LINUX_SHA256 JOBS KVM \
 	KERNEL_MIRROR DEBIAN_MIRROR INSTALL LLVM HOSTCC KBUILD_BUILD_TIMESTAMP
 ifneq ($(origin CC),default)
 given += CC
@@ -19,7 +19,7 @@ texts = $(wildcard $(patsubst %,selftests/%/text.py,$(or $(GROUP),*)))
 
 .PHONY: all help preflight tools base apply unapply kernel kselftests boot shell menuconfig \
 	refresh lint check model model-tables model-compare text identity test test-full test-bare \
-	bench export branch clean distclean
+	bench export branch mail clean distclean
 
 all: ## Tools, base, push the series (GROUP=: one group), build with every option on, boot once
 	@$(stage) start make
@@ -87,6 +87,9 @@ bench: ## Time copies and walks in user space on an idle machine, keep the table
 	@scripts/bench.sh
 export: ## Copy the patches into another queue and its series: DIR=debian/patches/cache-footprint [GROUP=]
 	@scripts/tree.py export "$(DIR)"
+mail: ## The mails of a set, nothing is sent: SET=name [KDIR=git-tree V=2 RFC=1 SIGNOFF=1 OUT=dir]
+	@[ -n "$(KDIR)" ] || $(MAKE) GROUP= apply
+	@scripts/mail.py
 branch: ## The series as commits on a new branch of the git tree KDIR= [GROUP=]
 	@scripts/tree.py branch
 clean: ## Remove builds and results; the kernel tree and its edits stay

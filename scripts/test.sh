@@ -109,7 +109,7 @@ for name in $(tested "${chosen[@]}"); do
 done
 if [ -z "${GROUP:-}" ]; then
 	run runner scripts/pytest.sh runner -m "not full" \
-		selftests/vm selftests/identity selftests/results selftests/test_proofs.py
+		selftests/vm selftests/identity selftests/results selftests/review selftests/test_proofs.py
 	joined
 	# They take the kernel away from all others
 	run signals scripts/pytest.sh signals -m signals selftests/queue

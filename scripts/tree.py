@@ -375,40 +375,59 @@ def first_line(text: str) -> str:
     return (text.strip().splitlines() or ["no reason given"])[0].partition(" (")[0]
 
 
+def git(path: Path, *words: str, **more: str) -> str:
+    """Run git in a tree with the user's own settings; returns what it prints, or raises Stop."""
+    return run("git", *words, cwd=path, **more)[1].strip()
+
+
+def check_git(path: Path) -> None:
+    """Raise Stop unless path is the top of a git tree that is in the middle of nothing."""
+    code, top = run("git", "rev-parse", "--show-toplevel", cwd=path, check=False)
+    if code or not path.samefile(top.strip()):
+        raise Stop(f"{path} is not a git tree")
+    for name in ("rebase-apply", "rebase-merge"):
+        if (path / git(path, "rev-parse", "--git-path", name)).exists():
+            raise Stop(f"{path} is in the middle of a rebase or git am ({name})")
+
+
+def committed(path: Path, patches: list[Patch], parent: str, mine: bool = False) -> str:
+    """Return the last of new commits on top of a parent, one for each patch.
+
+    mine: by the tree's git user, not by who stands in the patch. Neither the work tree nor the
+    index change. Raises Stop for a patch that does not apply.
+    """
+    with tempfile.TemporaryDirectory() as scratch:
+        index = {"GIT_INDEX_FILE": f"{scratch}/index"}
+        commit = git(path, "rev-parse", parent)
+        git(path, "read-tree", commit, **index)
+        for patch in patches:
+            info = git(path, "mailinfo", f"{scratch}/message", f"{scratch}/diff",
+                       stdin=patch.text)
+            mail = dict(line.split(": ", 1) for line in info.splitlines())
+            try:
+                git(path, "apply", "--cached", "--whitespace=nowarn", f"{scratch}/diff", **index)
+            except Stop as error:
+                raise Stop(f"{patch.name} does not apply; {path} is as it was ({error})") from error
+            author = {"NAME": mail["Author"], "EMAIL": mail["Email"], "DATE": mail["Date"]}
+            commit = git(path, "commit-tree", git(path, "write-tree", **index), "-p", commit,
+                         stdin=f"{mail['Subject']}\n\n{Path(scratch, 'message').read_text()}",
+                         **({} if mine else {f"GIT_AUTHOR_{key}": value
+                                             for key, value in author.items()}))
+    return commit
+
+
 def branch(path: Path, patches: list[Patch]) -> None:
     """Make the branch cache-footprint/HASH from HEAD with one commit per patch.
 
     Only the new branch is written: neither the work tree nor the index nor HEAD change.
     """
-    def git(*words: str, **more: str) -> str:
-        return run("git", *words, cwd=path, **more)[1].strip()
-
-    code, top = run("git", "rev-parse", "--show-toplevel", cwd=path, check=False)
-    if code or not path.samefile(top.strip()):
-        raise Stop(f"{path} is not a git tree")
-    for name in ("rebase-apply", "rebase-merge"):
-        if (path / git("rev-parse", "--git-path", name)).exists():
-            raise Stop(f"{path} is in the middle of a rebase or git am ({name})")
+    check_git(path)
     name = f"cache-footprint/{series_hash(patches)}"
-    if git("for-each-ref", f"refs/heads/{name}"):
+    if git(path, "for-each-ref", f"refs/heads/{name}"):
         raise Stop(f"{path} has the branch {name} already")
-    with tempfile.TemporaryDirectory() as scratch:
-        index = {"GIT_INDEX_FILE": f"{scratch}/index"}
-        commit = git("rev-parse", "HEAD")
-        git("read-tree", "HEAD", **index)
-        for patch in patches:
-            info = git("mailinfo", f"{scratch}/message", f"{scratch}/diff", stdin=patch.text)
-            mail = dict(line.split(": ", 1) for line in info.splitlines())
-            try:
-                git("apply", "--cached", "--whitespace=nowarn", f"{scratch}/diff", **index)
-            except Stop as error:
-                raise Stop(f"{patch.name} does not apply; {path} is as it was ({error})") from error
-            author = {"NAME": mail["Author"], "EMAIL": mail["Email"], "DATE": mail["Date"]}
-            commit = git("commit-tree", git("write-tree", **index), "-p", commit,
-                         stdin=f"{mail['Subject']}\n\n{Path(scratch, 'message').read_text()}",
-                         **{f"GIT_AUTHOR_{key}": value for key, value in author.items()})
-        signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
-        git("branch", name, commit)
+    commit = committed(path, patches, "HEAD")
+    signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+    git(path, "branch", name, commit)
     say(f"branch {name} in {path}: {len(patches)} commits; git switch checks it out")
 
 
