@@ -19,7 +19,7 @@ texts = $(wildcard $(patsubst %,selftests/%/text.py,$(or $(GROUP),*)))
 
 .PHONY: all help preflight tools base apply unapply kernel kselftests boot shell menuconfig \
 	refresh lint check model model-tables model-compare text identity test test-full test-bare \
-	bench export branch mail clean distclean
+	bench export branch mail ktap clean distclean
 
 all: ## Tools, base, push the series (GROUP=: one group), build with every option on, boot once
 	@$(stage) start make
@@ -47,8 +47,11 @@ unapply: ## Take it off again; edits that are in no patch are kept (DISCARD=1 th
 	@scripts/tree.py unapply
 kernel: apply ## Build the kernel for the virtual machine, every option on
 	+@scripts/kernel.sh vm
-kselftests: kernel ## Build and install the series' kselftests
+kselftests: ## Build and install the series' kselftests; KDIR=patched-tree [OUT=dir]: without a kernel
+	@[ -n "$(KDIR)" ] || $(MAKE) apply
 	+@scripts/kselftests.sh
+ktap: ## The last results of make test (GROUP=) as one KTAP stream
+	@scripts/python.sh scripts/ktap.py
 boot: kernel ## Boot it once in QEMU and run its KUnit tests (KVM=1 to use KVM)
 	@scripts/python.sh -m selftests.vm.boots --when make
 shell: kernel ## An interactive virtual machine on this kernel (virtme-ng; Ctrl-D ends it)

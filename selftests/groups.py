@@ -161,8 +161,9 @@ def main(what: str, *words: str) -> None:
     elif what == "kernel":
         print("\n".join(kernel(*words)))
     elif what == "targets":
-        tree = Path(*words)
-        print(" ".join(target for target in kselftests(pushed(queue(), tree))
+        tree, *more = map(Path, words)
+        there = chosen(queue()) if more else pushed(queue(), tree)
+        print(" ".join(target for target in kselftests(there)
                        if (tree / "tools/testing/selftests" / target).is_dir()))
     else:
         raise GroupError(f"unknown word {what}")

@@ -1,0 +1,32 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""make ktap: prints the last run of make test (GROUP= as there) as one KTAP stream.
+
+Reads tests.json in CF_RESULTS. Exit status: 0 if no test failed, 1 if one did or there was no run.
+"""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+
+def main() -> int:
+    """Print the stream; return the exit status."""
+    file = Path(os.environ["CF_RESULTS"]) / "tests.json"
+    if not file.is_file():
+        print("ktap: error: no results of make test yet", file=sys.stderr)
+        return 1
+    tests = json.loads(file.read_text(encoding="utf-8"))["tests"]
+    print(f"KTAP version 1\n1..{len(tests)}")
+    for number, test in enumerate(tests, 1):
+        reason = " ".join(test["reason"].split())
+        if test["status"] == "fail" and reason:
+            print(f"# {reason}")
+        print(f"{'not ' * (test['status'] == 'fail')}ok {number} {test['id']}"
+              + f" # SKIP {reason}" * (test["status"] == "skip"))
+    return int(any(test["status"] == "fail" for test in tests))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
