@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The commands of kselftest.rst and sending.rst do what the pages say; each has a test here or in
+test_mail.py and test_kselftests.py."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+ROOT = Path(os.environ.get("CF_ROOT", Path(__file__).resolve().parents[2]))
+# What a command begins with, and the test that runs it
+TESTED = {"make mail SET=": "smtp_roundtrip", "make kselftests KDIR=": "kselftests_alone",
+          "make -s ktap": "ktap", "make -C tools/testing/selftests": "plain_kselftest",
+          "scripts/kconfig/merge_config.sh": "merge_config",
+          "./tools/testing/kunit/kunit.py run": "kunit_config"}
+
+
+def commands() -> list[str]:
+    """Return the commands in the literal blocks of the two pages, continued lines joined."""
+    found = []
+    for name in ("kselftest.rst", "sending.rst"):
+        text = (ROOT / "Documentation" / name).read_text(encoding="utf-8")
+        for block in re.findall(r"::\n\n((?: {4}.*\n)+)", text):
+            joined = re.sub(r"\\\n\s*", "", block)
+            found += [line.strip() for line in joined.splitlines()]
+    return found
+
+
+def command(start: str) -> str:
+    """Return the one command that begins so."""
+    (found,) = [line for line in commands() if line.startswith(start)]
+    return found
+
+
+def bash(text: str) -> str:
+    """Run a command in the pushed tree; returns what it prints."""
+    done = subprocess.run(["bash", "-c", text], cwd=os.environ["CF_TREE"], text=True,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, check=False)
+    assert done.returncode == 0, done.stdout[-2000:]
+    return done.stdout
+
+
+def test_commands_tested() -> None:
+    """No command of the pages is without a test."""
+    untested = [line for line in commands() if not line.startswith(tuple(TESTED))]
+    assert commands() and not untested
+
+
+def test_plain_kselftest(tmp_path: Path) -> None:
+    """The kernel's own command installs all targets that it names."""
+    words = command("make -C tools/testing/selftests")
+    bash(f"{words} O={tmp_path}/build INSTALL_PATH={tmp_path}/installed FORCE_TARGETS=1")
+    listed = subprocess.check_output([tmp_path / "installed/run_kselftest.sh", "-l"], text=True)
+    targets = re.search(r'TARGETS="(.*?)"', words)
+    assert targets and {line.partition(":")[0] for line in listed.split()} == set(
+        targets[1].split())
+
+
+def test_merge_config(tmp_path: Path) -> None:
+    """The fragments are merged into one configuration without a contradiction."""
+    (tmp_path / ".config").write_text("CONFIG_64BIT=y\n")
+    line = command("scripts/kconfig/merge_config.sh").replace(" .config ", f" {tmp_path}/.config ")
+    out = bash(line.replace("merge_config.sh ", f"merge_config.sh -m -O {tmp_path} "))
+    assert "redefined" not in out, out
+    merged = (tmp_path / ".config").read_text()
+    assert "CONFIG_NONTEMPORAL_WRITE=y" in merged and "CONFIG_TASK_STRUCT_COLOUR=y" in merged
+
+
+def test_kunit_config(tmp_path: Path) -> None:
+    """KUnit's command gets a configuration with the suites that the page names."""
+    words = command("./tools/testing/kunit/kunit.py run").rpartition(" ")[0]
+    text = " ".join((ROOT / "Documentation/kselftest.rst").read_text(encoding="utf-8").split())
+    named = re.search(r"other suites need the options (.*?)::", text)
+    assert named
+    options = re.findall(r"[A-Z0-9_]{9,}", named[1])
+    more = " ".join(f"--kconfig_add CONFIG_{name}=y" for name in options)
+    bash(f"{words.replace(' run ', ' config ')} {more} --build_dir={tmp_path}/kunit")
+    config = (tmp_path / "kunit/.config").read_text()
+    assert len(options) > 8 and all(f"CONFIG_{name}=y" in config for name in options), options
