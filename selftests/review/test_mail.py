@@ -200,5 +200,6 @@ def test_mail_refuses(queue: Queue, covers: list[Cover], tmp_path: Path) -> None
     repo = make_repo(queue, Sources.from_env(), tmp_path / "repo")
     shutil.rmtree(repo / "arch")
     refused("in no commit", KDIR=repo)
-    orphan = next(cover for cover in covers if cover.name == "immediate")
+    orphan = next(cover for cover in covers if any("\n+S:\tOrphan" in patch.diff
+                                                   for patch in cover.patches))
     refused("is an orphan", SET=orphan.name, SIGNOFF=1)

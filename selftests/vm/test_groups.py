@@ -76,8 +76,7 @@ for name in groups.chosen(groups.queue()):
         globals()[f"test_group_{name}"] = check_of(name)
 del name
 
-# A group that is made here: a suite of KUnit that it adds, and the option for it. queue/toy_group
-# makes another one, toy, of every clone.
+# A group that is made here: a suite of KUnit that it adds, and the option for it
 TOY_C = """// SPDX-License-Identifier: GPL-2.0
 /* A toy. */
 
