@@ -112,8 +112,10 @@ def check(mail: Path, kernel: Path, signed: bool) -> None:
              "--show-types", "--ignore", ",".join(sorted({*waived, *IGNORED}))]
     code, output = run(*words, *([] if signed else ["--no-signoff"]), mail, cwd=kernel, check=False,
                        HOME=str(mail.parent))
-    if code or output.strip():
-        raise Stop(f"checkpatch: {(output.strip().splitlines() or ['fails'])[0]}")
+    # In a git tree it may also print why spdxcheck.py does not run
+    found = re.findall(r"^.*: (?:ERROR|WARNING|CHECK):.*$", output, re.M)
+    if code or found:
+        raise Stop(f"checkpatch: {(found or ['fails'])[0].removeprefix(f'{mail.parent}/')}")
 
 
 def write(queue: Queue, cover: Cover, repo: Path, kernel: Path, scratch: Path) -> None:
