@@ -17,7 +17,7 @@ for name in ${GROUP:-$(cd "$ROOT" && python3 selftests/groups.py list | cut -f1)
 		timed=yes
 		"$ROOT/scripts/pytest.sh" "bench-$name" -m bench "$where" || code=$?
 	fi
-	if [ -f "$ROOT/$where/bench.py" ]; then
+	if compgen -G "$ROOT/$where/bench*.py" >/dev/null; then
 		timed=yes
 		PYTHONPATH=$ROOT PYTHONDONTWRITEBYTECODE=1 "$VENV/bin/python" -m selftests.bench "$name" \
 			--tree "$TREE" $only ${ROUNDS:+--rounds "$ROUNDS"} || code=$?

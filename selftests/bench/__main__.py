@@ -25,7 +25,7 @@ ROUNDS = 21
 def main() -> int:
     """Do what the command line says; return the exit status."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n", maxsplit=1)[0])
-    groups = sorted(path.parent.name for path in HERE.parent.glob("*/bench.py"))
+    groups = sorted({path.parent.name for path in HERE.parent.glob("*/bench*.py")})
     parser.add_argument("group", nargs="*", choices=groups, default=groups, metavar="GROUP",
                         help=f"default: {' '.join(groups)}")
     parser.add_argument("--tree", type=Path, required=True, help="with the series applied")
