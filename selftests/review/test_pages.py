@@ -9,12 +9,14 @@ import re
 import subprocess
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(os.environ.get("CF_ROOT", Path(__file__).resolve().parents[2]))
 # What a command begins with, and the test that runs it
 TESTED = {"make mail SET=": "smtp_roundtrip", "make kselftests KDIR=": "kselftests_alone",
           "make -s ktap": "ktap", "make -C tools/testing/selftests": "plain_kselftest",
           "scripts/kconfig/merge_config.sh": "merge_config",
-          "./tools/testing/kunit/kunit.py run": "kunit_config"}
+          "./tools/testing/kunit/kunit.py run": "kunit_run"}
 
 
 def commands() -> list[str]:
@@ -80,3 +82,12 @@ def test_kunit_config(tmp_path: Path) -> None:
     bash(f"{words.replace(' run ', ' config ')} {more} --build_dir={tmp_path}/kunit")
     config = (tmp_path / "kunit/.config").read_text()
     assert len(options) > 8 and all(f"CONFIG_{name}=y" in config for name in options), options
+
+
+@pytest.mark.full
+def test_kunit_run(tmp_path: Path) -> None:
+    """KUnit's command builds a kernel, boots it, and its suites pass."""
+    words = command("./tools/testing/kunit/kunit.py run")
+    out = bash(words.replace(" run ", f" run --jobs={os.cpu_count()} --build_dir={tmp_path}/kunit "))
+    passed = re.search(r"Ran \d+ tests: passed: (\d+)(?:, skipped: \d+)?$", out, re.M)
+    assert passed and int(passed[1]) > 10, out[-2000:]
