@@ -6,20 +6,23 @@ name it stands a table's short form, or its whole page if it has none.
   .. end of results/GROUP/TABLE.rst
 
 The short form is made by the function TABLE of selftests/GROUP/short.py. That file is apart from
-the table's program, so that another form makes no table stale.
+the table's program, so that another form makes no table stale. README.md has its table of gains
+between <!-- begin of gains --> and <!-- end of gains -->: the rows of gains() of each short.py.
 """
 from __future__ import annotations
 
 import importlib
 import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from selftests.results import store
 from selftests.results.store import ROOT, Table
 
-AREA = re.compile(r"^\.\. begin of results/(\w+)/(\w+)\.rst\n(.*?)"
-                  r"^\.\. end of results/\1/\2\.rst\n", re.M | re.S)
-MARK = re.compile(r"^\.\. (?:begin|end) of results/", re.M)
+AREA = re.compile(r"^((?:\.\.|<!--) begin of (results/(\w+)/(\w+)\.rst|gains)(?: -->)?\n)"
+                  r"(.*?)^((?:\.\.|<!--) end of \2(?: -->)?\n)", re.M | re.S)
+MARK = re.compile(r"^(?:\.\.|<!--) (?:begin|end) of (?:results/|gains)", re.M)
 INCLUDE = re.compile(r"^\s*\.\. include::", re.M)
 
 
@@ -28,28 +31,41 @@ def documents() -> list[Path]:
     return [ROOT / "README.md", *sorted((ROOT / "Documentation").glob("*.rst"))]
 
 
+def form(group: str, name: str) -> Callable[..., Any] | None:
+    """Return a function of a group's short.py, None if there is none."""
+    if not (ROOT / f"selftests/{group}/short.py").is_file():
+        return None
+    return getattr(importlib.import_module(f"selftests.{group}.short"), name, None)
+
+
 def short(group: str, name: str, table: Table) -> str:
     """Return what a page has of a table: its short form, or its page without the head."""
-    form = None
-    if (ROOT / f"selftests/{group}/short.py").is_file():
-        form = getattr(importlib.import_module(f"selftests.{group}.short"), name, None)
-    made = form or importlib.import_module(f"selftests.{group}.{name}").page
+    made = form(group, name) or importlib.import_module(f"selftests.{group}.{name}").page
     return str(made(table)).strip("\n")
+
+
+def gains() -> str:
+    """Return README's table: the rows of each group in the order of the series; raises OSError,
+    ValueError and KeyError for figures that no published table has."""
+    lines = ["| option | workload | gain | cost | evidence |", "|---|---|---|---|---|"]
+    for group in store.queue_of_today().groups:
+        rows = form(group.name, "gains")
+        lines += [f"| {group.name}: {' | '.join(row)} |" for row in (rows() if rows else [])]
+    return "\n".join(lines)
 
 
 def filled(text: str) -> str:
     """Return a page with the tables of today between its marks.
 
-    Raises OSError and ValueError for marks that name no table, or that are no pair.
+    Raises as gains(), and ValueError for marks that are no pair.
     """
     if len(MARK.findall(text)) != 2 * len(AREA.findall(text)):
         raise ValueError("a mark of a table has no other end")
 
     def area(match: re.Match[str]) -> str:
-        group, name = match[1], match[2]
-        where = f"results/{group}/{name}.rst"
-        made = short(group, name, store.read(group, name))
-        return f".. begin of {where}\n\n{made}\n\n.. end of {where}\n"
+        begin, _, group, name, _, end = match.groups()
+        made = short(group, name, store.read(group, name)) if group else gains()
+        return f"{begin}\n{made}\n\n{end}"
     return AREA.sub(area, text)
 
 
@@ -57,8 +73,7 @@ def problems(text: str) -> list[str]:
     """Return what is wrong with the tables of a page; raises as filled()."""
     found = ["a table is included, which code hosts do not show"] if INCLUDE.search(text) else []
     made = AREA.findall(filled(text))
-    return found + [f"results/{old[0]}/{old[1]}.rst: the page differs from the table: "
-                    "python -m selftests.results pages"
+    return found + [f"{old[1]}: the page differs from the table: python -m selftests.results pages"
                     for old, new in zip(AREA.findall(text), made, strict=True) if old != new]
 
 

@@ -18,7 +18,7 @@ import pytest
 
 from selftests.queue import minikernel
 from selftests.queue.patchqueue import load_queue
-from selftests.results import pages, quotes, store
+from selftests.results import figures, pages, store
 from selftests.results.machine import SAME_MODEL, cpu, machine
 
 PATCH = "Subject: a patch\n\n{message}\n---\n--- a/file\n+++ b/file\n@@ -1 +1 @@\n-old\n+{line}\n"
@@ -82,52 +82,44 @@ def test_no_includes() -> None:
     assert any(pages.AREA.search(path.read_text(encoding="utf-8")) for path in pages.documents())
 
 
-QUOTE = """# A comment
-page.rst: 8 bytes: {:.1f} cycles on
-  timed("toy/bench", "Zen 5", "hot/8", "fast")
-"""
-TEXT = "So 8 bytes: 2.5\ncycles on this CPU.\n"
+@static
+def test_gains() -> None:
+    """README's table of gains has short rows of each feature and the figures of today's tables; a
+    figure that is changed is found."""
+    rows = [row.split(" | ") for row in pages.gains().splitlines()[2:]]
+    assert {row[0].strip("| ").partition(":")[0] for row in rows} == {
+        group.name for group in store.queue_of_today().groups} - {"preparations"}
+    for row in rows:
+        assert len(row) == 5 and len(" | ".join(row)) <= 300, row
+        assert max(len(cell) for cell in row) <= 160, row
+    readme = (store.ROOT / "README.md").read_text(encoding="utf-8")
+    line = next(line for line in readme.splitlines() if "timed: Zen 4" in line)
+    assert pages.problems(readme.replace(line, line.replace("0", "1"))) == [
+        "gains: the page differs from the table: python -m selftests.results pages"]
 
 
 @static
-def test_quotes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Prose has the figures of today's tables, and README's table of gains no others; a figure or a
-    table that is changed is found, and a block that is added changes nothing."""
-    assert list(quotes.quotes()) and quotes.problems() == []
+def test_figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A figure is that of the CPU model's last block, which says whether patches changed since; no
+    block or cell is an error."""
     monkeypatch.setattr(store, "PUBLISHED", tmp_path)
     monkeypatch.setattr(store, "page_of", lambda *_: "page\n")
-
-    def publish(median: float, *families: str) -> None:
-        blocks = [{"machine": {"cpu family": family, "model": "2"},
-                   "cells": {"hot/8": {"fast": [median, 1, 3]}}} for family in families]
-        store.publish("toy", "bench", {"kind": "timed", "blocks": blocks})
-    publish(2.5, "26")
-    quote, = quotes.parse(QUOTE)
-    assert quotes.differs(quote, TEXT) == ""
-    assert "page.rst should say: 8 bytes: 2.5" in quotes.differs(quote, TEXT.replace("2.5", "2.6"))
-    publish(2.5, "6", "26")
-    assert quotes.differs(quote, TEXT) == ""
-    publish(2.6, "6", "26")
-    assert "8 bytes: 2.6" in quotes.differs(quote, TEXT)
-    publish(2.5, "6")
-    assert "has no block of Zen 5" in quotes.differs(quote, TEXT)
-    for wrong in ('{:.1f} and {:.1f}', '{:q}', '2.5'):
-        found, = quotes.parse(QUOTE.replace("{:.1f}", wrong))
-        assert quotes.differs(found, TEXT), wrong
-    with pytest.raises(ValueError, match="no quote: a line"):
-        quotes.parse("a line\n")
-
-
-@static
-def test_quotes_cover_readme() -> None:
-    """A figure in README's table that no quote has is found."""
-    row = "| a | 8 bytes: 24.3 cycles | none |\n"
-    table = "| group | gain | cost and loss |\n|---|---|---|\n"
-    quote = quotes.Quote("README.md", "8 bytes: {} cycles", ("max(24.3, 1)",))
-    columns = ("gain", "cost and loss")
-    assert quotes.unquoted(table + row, columns, [quote]) == []
-    for wrong in (row.replace("24.3", "24"), row.replace("none", "1 %")):
-        assert len(quotes.unquoted(table + wrong, columns, [quote])) == 1, wrong
+    today = {"patches of usercopy": store.hash_of("patches of usercopy")}
+    blocks = [{"machine": {"cpu family": family, "model": "2"}, "depends": depends,
+               "cells": {"hot/8": {"fast": [median, 1, 3]}}}
+              for family, median, depends in (("26", 1, {}), ("26", 2.5, {}), ("6", 4, today))]
+    store.publish("usercopy", "bench", {"kind": "timed", "blocks": blocks})
+    store.publish("usercopy", "model", {"kind": "modelled", "depends": today, "cells": {
+        "off-0": {"l2": 6, "units": 3}, "off-1": {"l2": 8, "units": 2}, "on-0": {}}})
+    assert figures.timed("usercopy/bench", "Zen 5", "hot/8", "fast") == 2.5
+    assert figures.per_unit("usercopy/model", "off-*", "l2") == 3
+    assert figures.evidence("usercopy/model") == "modelled"
+    assert figures.evidence("usercopy/bench", "family 6, model 2", "Zen 5") == (
+        "timed: family 6, model 2; Zen 5, older series")
+    with pytest.raises(KeyError, match="has no block of Zen 4"):
+        figures.block("usercopy/bench", "Zen 4")
+    with pytest.raises(KeyError, match="has no cell churn-[*]"):
+        figures.cells("usercopy/model", "churn-*")
 
 
 def leaves(value: Any, path: Place = ()) -> dict[Place, list[Callable[[], None]]]:

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Figures of published tables, for the rows that selftests/GROUP/short.py gives README's table of
+gains. A table is named GROUP/TABLE, a CPU model as selftests/results/cpus.py names it."""
+from __future__ import annotations
+
+import fnmatch
+import statistics
+from typing import Any, NamedTuple
+
+from selftests.results import store
+from selftests.results.cpus import cpu_name
+from selftests.results.store import Table
+
+
+class Row(NamedTuple):
+    """A row of README's table of gains."""
+
+    option: str
+    workload: str
+    gain: str
+    cost: str
+    evidence: str
+
+
+def block(table: str, cpu: str) -> Table:
+    """Return a CPU model's block of a timed table, the last one of that name; raises KeyError."""
+    for found in reversed(store.read(*table.split("/"))["blocks"]):
+        if cpu_name(found["machine"]) == cpu:
+            return dict(found)
+    raise KeyError(f"{table} has no block of {cpu}")
+
+
+def timed(table: str, cpu: str, cell: str, copy: str) -> float:
+    """Return the median of a copy in a cell of a CPU model's block; raises KeyError."""
+    return float(block(table, cpu)["cells"][cell][copy][0])
+
+
+def cells(table: str, pattern: str) -> list[Any]:
+    """Return the cells of a modelled table that a shell pattern matches; raises KeyError."""
+    matching = [cell for name, cell in store.read(*table.split("/"))["cells"].items()
+                if fnmatch.fnmatchcase(name, pattern)]
+    if not matching:
+        raise KeyError(f"{table} has no cell {pattern}")
+    return matching
+
+
+def per_unit(table: str, pattern: str, key: str) -> float:
+    """Return the mean of a count per unit of the cells that a pattern matches; raises KeyError."""
+    return float(statistics.mean(cell[key] / cell["units"] for cell in cells(table, pattern)))
+
+
+def evidence(table: str, *cpus: str) -> str:
+    """Return a table's kind and CPU models, each with "older series" if patches changed since."""
+    patches, whole = store.PATCHES + table.split("/")[0], store.read(*table.split("/"))
+
+    def age(about: Table) -> str:
+        same = about.get("depends", {}).get(patches) == store.hash_of(patches)
+        return "" if same else ", older series"
+    parts = [cpu + age(block(table, cpu)) for cpu in cpus] or [age(whole)]
+    return f"{whole['kind']}{': ' if cpus else ''}{'; '.join(parts)}"
