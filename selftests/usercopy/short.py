@@ -11,7 +11,7 @@ from selftests.results.store import Table
 SIZES = (1, 8, 16, 32, 48, 64, 128, 256, 512, 4096)
 # Heads of the columns by the name of the copy
 COPIES = {"fsrm": "rep movsb (mainline)", "auto": "auto", "unrolled": "unrolled",
-          "const": "in place"}
+          "const": "inline"}
 STAC_CLAC = 20    # cycles that README adds to a copy for the two, stated and not measured
 
 
