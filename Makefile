@@ -65,18 +65,18 @@ lint: base ## The fast checks of patches and scripts, no kernel build
 	@scripts/lint.sh
 check: kernel ## All checks of the queue: applies everywhere, each step builds without new warnings
 	@scripts/pytest.sh queue selftests/queue
-model: $(if $(KERNEL),,kernel) ## Count cache misses: WORKLOAD=ring [SET= GEOMETRY= BOUND= KERNEL=]
-	+@scripts/model.sh run
+model: $(if $(filter --kernel% --help,$(ARGS)),tools,kernel) ## Count cache misses: ARGS="ring ..." (ARGS=--help)
+	+@scripts/model.sh selftests.model run --build $(WORKLOAD) $(ARGS)
 model-tables: ## Count the published table of GROUP= again, on a kernel built for it (ONLY="pattern ...")
-	@$(MAKE) GROUP= $(if $(KERNEL),tools,apply)
-	+@scripts/model.sh tables
+	@$(MAKE) GROUP= apply
+	+@GROUP= scripts/model.sh selftests.model.published "$(GROUP)" --only="$(ONLY)"
 text: ## Count the text that the options add to x86_64's defconfig (30 minutes, GROUP=)
 	@[ -n "$(texts)" ] || { echo "make text: error: no table of text of group $(GROUP)" >&2; exit 1; }
 	@$(MAKE) GROUP= apply
 	@set -e; for file in $(texts); do \
 		name=$${file%.py}; "$(BUILD)/venv/bin/python" -m "$${name//\//.}"; done
 model-compare: ## Compare two results of make model: A= B=
-	@scripts/model.sh compare
+	@scripts/python.sh -m selftests.model compare $(A) $(B)
 identity: apply ## With every option off, the gated patches change no instruction (FRESH=1)
 	+@selftests/identity/identity.py
 test: ## All checks, or those of GROUP=; ends with the numbers passed, failed, skipped

@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0
 """Counts the cache misses of a workload in the booted kernel, by a model.
 
+  python -m selftests.model build         build the plugin, the guest's program and its modules
   python -m selftests.model run WORKLOAD  boot, run it, write RESULTS/NAME.json and NAME.txt
-  python -m selftests.model make          the same with the variables of `make model` as options
   python -m selftests.model compare A B   two results (files, or names in RESULTS) side by side
+
+`make model ARGS="..."` builds and runs with these arguments.
 
 The kernel runs under QEMU's TCG, each access goes through the modelled caches
 (plugin/), and the same run gives the same counts to the last one.
@@ -15,20 +17,19 @@ from __future__ import annotations
 
 import argparse
 import datetime
-import hashlib
 import json
-import os
 import re
 import shlex
 import signal
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
 from selftests.model import emulator, tables
+from selftests.model.build import BUILT, KERNEL, RESULTS, build, kernel_of, modules_of
 from selftests.model.image import make_initramfs
 from selftests.model.result import check_console, label_results, module_symbols
 from selftests.model.symbols import Symbols
@@ -37,11 +38,6 @@ from selftests.results.store import digest, write_whole
 
 FIRST_RANGE = 48  # labels from here on are those of --range, as tags.h says
 MAX_RANGES = 16
-# Variables of `make model` and the options that they are: of words, of one value, 1 or 0
-WORDS = {"SET": "set", "GEOMETRY": "geometry", "ALSO": "also", "APPEND": "append", "RANGE": "range"}
-VALUES = {"RESULT": "name", "TOP": "top", "CPUID": "cpuid", "QEMU": "qemu", "MEMORY": "memory",
-          "TIME_LIMIT": "time-limit"}
-SWITCHES = {"BOUND": "bound", "INSTRUCTIONS": "instructions"}
 RESULT_KEYS = {"kind", "workload", "words", "geometry", "kernel", "qemu", "labels"}
 
 
@@ -83,12 +79,10 @@ def boot(args: argparse.Namespace, words: dict[str, str], geometry: dict[str, st
     args: of run; words, geometry: settings; base: of the names of the files that stay; version:
     QEMU's. Raises ModelError and OSError.
     """
-    workload, kernel, built = WORKLOADS[args.workload], args.kernel.resolve(), args.built.resolve()
-    program = built / "init"
+    workload, kernel, program = WORKLOADS[args.workload], args.kernel, BUILT / "init"
     raw, console = Path(f"{base}.raw.json"), Path(f"{base}.console")
-    modules = built / f"modules-{hashlib.sha256(str(kernel).encode()).hexdigest()[:12]}"
     symbols = Symbols(kernel / "System.map", program)
-    plugin = [str(built / f"plugin-api{emulator.plugin_api(version)}.so"),
+    plugin = [str(BUILT / f"plugin-api{emulator.plugin_api(version)}.so"),
               f"out={raw}", *(f"{name}={value}" for name, value in geometry.items()),
               *(f"also={cache}" for cache in args.also)]
     if workload.unit_symbol:
@@ -101,7 +95,7 @@ def boot(args: argparse.Namespace, words: dict[str, str], geometry: dict[str, st
         old.unlink(missing_ok=True)
     with tempfile.TemporaryDirectory() as directory:
         initramfs = Path(directory) / "initramfs"
-        make_initramfs(initramfs, kernel, program, modules, workload.disk)
+        make_initramfs(initramfs, kernel, program, modules_of(kernel), workload.disk)
         append = [*workload.append, f"workload={args.workload}", *args.append,
                   *(f"{word}={value}" for word, value in words.items())]
         command = [args.qemu, *args.qemu_options, *emulator.options(
@@ -129,40 +123,22 @@ def boot(args: argparse.Namespace, words: dict[str, str], geometry: dict[str, st
     return counted, seconds
 
 
-def as_made(args: argparse.Namespace) -> str:
-    """Return the command of `make model` that does what run was given."""
-    found = [f"make model WORKLOAD={args.workload}",
-             *(f"{name}=1" for name, option in SWITCHES.items() if getattr(args, option)),
-             *(f"{name}={shlex.quote(' '.join(given))}" for name, option in WORDS.items()
-               if (given := getattr(args, option)))]
-    if args.cpuid:
-        found.append(f"CPUID={shlex.quote(args.cpuid)}")
-    if args.kernel.name != "vm":
-        found.append(f"KERNEL=build/out/{args.kernel.name}")
-    return " ".join(found)
-
-
 def run_workload(args: argparse.Namespace) -> int:
     """Run a workload, and again fully associative if asked; write the result."""
     workload = WORKLOADS[args.workload]
-    try:
-        words = pairs(args.set, workload.words, "--set")
-        geometry = pairs(args.geometry, GEOMETRY | workload.geometry, "--geometry")
-    except ValueError as error:
-        print(f"model: {error}", file=sys.stderr)
-        return 2
-    if args.check:
-        return 0
+    words, geometry = args.words, args.caches
+    if args.build:
+        build(args.kernel)
     args.results.mkdir(parents=True, exist_ok=True)
     base, version = args.results.resolve() / args.name, emulator.version_of(args.qemu)
     counted, seconds = boot(args, words, geometry, str(base), version)
     result: dict[str, Any] = {
         "kind": "modelled", "workload": args.workload, "words": words,
         "geometry": counted["geometry"],
-        "kernel": {**about_kernel(args.kernel.resolve()),
+        "kernel": {**about_kernel(args.kernel),
                    "append": "".join(f" {word}" for word in args.append)},
         "qemu": version, "cpu": emulator.cpu(args.cpuid), "memory": args.memory,
-        "command": as_made(args),
+        "command": args.command,
         "date": datetime.date.today().isoformat(), "seconds": round(seconds, 1),
         "accesses_per_second": round(counted["accesses"] / seconds),
         "left_out": counted["left_out"], "labels": counted["labels"]}
@@ -208,6 +184,21 @@ def compare(args: argparse.Namespace) -> int:
     return 0
 
 
+def build_model(args: argparse.Namespace) -> int:
+    """Build the model for a kernel."""
+    build(args.kernel)
+    return 0
+
+
+def matching(pattern: str, wanted: str) -> Callable[[str], str]:
+    """Return the type of an option: text that matches a pattern. wanted: what an error says."""
+    def checked(text: str) -> str:
+        if not re.fullmatch(pattern, text):
+            raise argparse.ArgumentTypeError(f"{text}: {wanted}")
+        return text
+    return checked
+
+
 class Parser(argparse.ArgumentParser):
     """One line for an error: whoever comes by make cannot use more."""
 
@@ -215,91 +206,78 @@ class Parser(argparse.ArgumentParser):
         self.exit(2, f"model: {message}\n")
 
 
-def from_make(environment: Mapping[str, str]) -> list[str]:
-    """Return the command line of run that the variables of `make model` mean.
-
-    Raises ValueError when WORKLOAD is missing, or a switch is neither 1 nor 0.
-    """
-    given = {name: value for name, value in environment.items() if value}
-    if "WORKLOAD" not in given:
-        raise ValueError(f"WORKLOAD= is not given; it can be {', '.join(WORKLOADS)}")
-    found = ["run", given["WORKLOAD"]]
-    for name, option in SWITCHES.items():
-        if given.get(name, "0") not in ("0", "1"):
-            raise ValueError(f"{name}={given[name]}: 1 or 0 is wanted")
-        found += [f"--{option}"] if given.get(name) == "1" else []
-    for name, option in WORDS.items():
-        found += [f"--{option}={word}" for word in given.get(name, "").split()]
-    return found + [f"--{option}={given[name]}" for name, option in VALUES.items() if name in given]
-
-
 def make_parser() -> Parser:
     """Return the parser of all commands."""
     head, _, rest = (__doc__ or "").partition("\n\n")
     parser = Parser(description=head, epilog=rest,
                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    commands = parser.add_subparsers(dest="command", required=True)
+    commands = parser.add_subparsers(required=True)
+    zero = commands.add_parser("build", help="build what has changed")
+    zero.set_defaults(function=build_model)
     one = commands.add_parser("run", help="boot and count")
     one.set_defaults(function=run_workload)
-    one.add_argument("workload", metavar="WORKLOAD", choices=WORKLOADS)
-    one.add_argument("--check", action="store_true",
-                     help="only look whether these arguments are right")
-    one.add_argument("--name", help="of the result (default: the workload's)")
+    one.add_argument("workload", metavar="WORKLOAD", choices=WORKLOADS,
+                     help=", ".join(WORKLOADS))
+    one.add_argument("--build", action="store_true", help="build what has changed before")
+    one.add_argument("--name", type=matching(r"\w[\w.-]*", "letters, digits, _ . and - only"),
+                     help="of the result (default: the workload's)")
     for name, metavar, about in (
-            ("set", "NAME=VALUE", "a setting of the workload"),
-            ("geometry", "l1d|l2|llc=SIZE:WAYS, policy=lru|fifo, nt=evict|keep",
-             "of the caches; WAYS may be full"),
-            ("also", "l1d|l2:SIZE:WAYS", "one more cache in the same boot, of one CPU"),
+            ("set", "NAME=VALUE", "settings of the workload"),
+            ("geometry", "NAME=VALUE",
+             "of the caches: l1d|l2|llc=SIZE:WAYS (or full), policy=lru|fifo, nt=evict|keep"),
+            ("also", "l1d|l2:SIZE:WAYS", "further caches in the same boot, of one CPU"),
             ("range", "FUNCTION", "a label of its own for a function, callees left out"),
-            ("append", "PARAMETER", "kernel parameter")):
-        one.add_argument(f"--{name}", action="append", default=[], metavar=metavar,
-                         help=f"{about}; may be repeated")
+            ("append", "PARAMETER", "kernel parameters")):
+        one.add_argument(f"--{name}", action="extend", nargs="+", default=[], metavar=metavar,
+                         help=about)
     one.add_argument("--instructions", action="store_true",
                      help="count them, too, a repeated one each time")
     one.add_argument("--bound", action="store_true",
                      help="again with fully associative caches of these sizes")
-    one.add_argument("--kernel", type=Path, required=True, help="O= directory")
-    one.add_argument("--built", type=Path, required=True,
-                     help="where scripts/model.sh built the plugin and the guest")
     one.add_argument("--qemu", default="qemu-system-x86_64")
     one.add_argument("--qemu-options", type=shlex.split, default=[], help="such as '-L directory'")
     one.add_argument("--cpuid", default="", metavar="NAME=VALUE,...",
+                     type=matching(r"([+-]?[\w.-]+(=[\w.-]+)?(,|$))*",
+                                   "NAME=VALUE with commas between them"),
                      help="what the guest's CPUID says, as QEMU's -cpu takes it")
-    one.add_argument("--memory", default="1G", help="of the guest, 2G at most")
+    one.add_argument("--memory", default="1G", help="of the guest (default: 1G)",
+                     type=matching(r"\d{1,3}M|1\d{3}M|[12]G", "up to 2G, as 512M or 1G"))
     one.add_argument("--time-limit", type=int, default=900, metavar="SECONDS",
                      help="of one boot (default: 900)")
+    for command in (zero, one):
+        command.add_argument("--kernel", type=kernel_of, default=KERNEL.resolve(), metavar="DIR",
+                             help="O= directory, or its name in build/out (default: vm)")
     two = commands.add_parser("compare", help="two results side by side")
     two.set_defaults(function=compare)
     two.add_argument("a")
     two.add_argument("b")
     for command in (one, two):
-        command.add_argument("--results", type=Path, default=Path("build/results/model"),
-                             metavar="DIR", help="default: build/results/model")
+        command.add_argument("--results", type=Path, default=RESULTS, metavar="DIR",
+                             help="default: build/results/model")
         command.add_argument("--top", type=int, default=10, metavar="N",
                              help="functions in a table (default: 10)")
     return parser
 
 
 def arguments(argv: list[str]) -> argparse.Namespace:
-    """Return the command line's values; exits with 2 when it is wrong."""
+    """Return the command line's values; exits with 2 when it is wrong.
+
+    words and caches are all settings of the workload and of the geometry, command is that of make.
+    """
     parser = make_parser()
-    if argv[:1] == ["make"]:
-        try:
-            argv = [*from_make(os.environ), *argv[1:]]
-        except ValueError as error:
-            parser.error(str(error))
     args = parser.parse_args(argv)
-    if args.command == "run":
+    if args.function is run_workload:
         args.name = args.name or args.workload
-        if not re.fullmatch(r"\w[\w.-]*", args.name):
-            parser.error(f"--name {args.name}: letters, digits, _ . and - only")
-        size = re.fullmatch(r"(\d+)([MG])", args.memory)
-        if not size or int(size[1]) << {"M": 0, "G": 10}[size[2]] > 2048:
-            parser.error(f"--memory {args.memory}: up to 2G, as 512M or 1G")
-        if not re.fullmatch(r"([+-]?[\w.-]+(=[\w.-]+)?(,|$))*", args.cpuid):
-            parser.error(f"--cpuid {args.cpuid}: NAME=VALUE with commas between them")
+        given = shlex.join(word for word in argv[1:] if word != "--build")
+        args.command = f'make model ARGS="{given}"'
         if len(args.range) > MAX_RANGES or len(set(args.range)) < len(args.range):
             parser.error(f"--range: {MAX_RANGES} functions at most, each once")
+        workload = WORKLOADS[args.workload]
+        try:
+            args.words = pairs(args.set, workload.words, "--set")
+            args.caches = pairs(args.geometry, GEOMETRY | workload.geometry, "--geometry")
+        except ValueError as error:
+            parser.error(str(error))
     return args
 
 

@@ -11,35 +11,36 @@ from typing import Any
 
 import pytest
 
+from selftests.model.build import BUILT
 from selftests.model.published import model
 
-FULL = "--geometry=l1d=32K:full --geometry=l2=256K:full --geometry=llc=1M:full"
-LARGER = "--geometry=l1d=64K:16 --geometry=l2=512K:8 --geometry=llc=2M:32"
-PREAD = "pread --set=calls=5 --append=setcpuid=fsrm"
-RING = "ring --set=tasks=64 --set=rounds=20"
-RINGS = "rings --set=tasks=4:16 --set=switches=200"
+FULL = "--geometry l1d=32K:full l2=256K:full llc=1M:full"
+LARGER = "--geometry l1d=64K:16 l2=512K:8 llc=2M:32"
+PREAD = "pread --set calls=5 --append setcpuid=fsrm"
+RING = "ring --set tasks=64 rounds=20"
+RINGS = "rings --set tasks=4:16 switches=200"
 # A page that is zeroed when it is allocated is in the caches before the copy writes to it
-WRITERS = ("writers --set=file_kib=1024 --set=writers=2 --range=rep_movs_alternative"
-           " --append=init_on_alloc=0")
+WRITERS = ("writers --set file_kib=1024 writers=2 --range rep_movs_alternative"
+           " --append init_on_alloc=0")
 
 # Name of a boot: what it runs. What tests share is booted once.
 BOOTS = {
     "calibrate": "calibrate",
     "calibrate-larger": f"calibrate {LARGER}",
-    "calibrate-keep": "calibrate --geometry=nt=keep",
+    "calibrate-keep": "calibrate --geometry nt=keep",
     "calibrate-full": f"calibrate {FULL}",
     "ring-1": f"{RING} --bound",
     "ring-2": RING,
-    "ring-1024": "ring --set=tasks=1024 --set=rounds=2 --set=warm=1",
-    "ring-perturbed": f"{RING} --set=perturb=5",
+    "ring-1024": "ring --set tasks=1024 rounds=2 warm=1",
+    "ring-perturbed": f"{RING} perturb=5",
     # The first further cache is as the machine's own
-    "rings": f"{RINGS} --also=l2:1M:16 --also=l1d:48K:full",
-    "rings-churned": f"{RINGS} --set=perturb=5 --set=churn=16",
-    "ioctl": "ioctl --set=calls=10",
+    "rings": f"{RINGS} --also l2:1M:16 l1d:48K:full",
+    "rings-churned": f"{RINGS} perturb=5 churn=16",
+    "ioctl": "ioctl --set calls=10",
     "pread-other": PREAD,
-    "pread-zen3": f"{PREAD} --cpuid=family=25,model=1",
-    "pread-zen4": f"{PREAD} --cpuid=family=25,model=17",
-    "reads": "reads --set=calls=5 --set=thrash_kib=1024",
+    "pread-zen3": f"{PREAD} --cpuid family=25,model=1",
+    "pread-zen4": f"{PREAD} --cpuid family=25,model=17",
+    "reads": "reads --set calls=5 thrash_kib=1024",
     "writers-1": WRITERS,
     "writers-2": WRITERS,
 }
@@ -48,9 +49,8 @@ BOOTS = {
 @pytest.fixture(scope="session")
 def built() -> Path:
     """Where the plugin and the guest are."""
-    path = Path(os.environ["CF_BUILD"]) / "cachemodel"
-    assert path.is_dir(), f"{path} is missing: scripts/model.sh build makes it"
-    return path
+    assert BUILT.is_dir(), f"{BUILT} is missing: scripts/model.sh selftests.model build makes it"
+    return BUILT
 
 
 @pytest.fixture(scope="session")
@@ -60,10 +60,9 @@ def kernel() -> Path:
 
 
 @pytest.fixture(scope="session")
-def run_options(built: Path, kernel: Path, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+def run_options(built: Path, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """The options that every run needs."""
-    return ["--kernel", str(kernel), "--built", str(built),
-            "--results", str(tmp_path_factory.mktemp("model"))]
+    return ["--results", str(tmp_path_factory.mktemp("model"))]
 
 
 @pytest.fixture(scope="session")

@@ -2,12 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0
 """Counts the published table of a group's selftests/GROUP/model.py and makes its page.
 
-  python -m selftests.model.published kernel GROUP
-      prints the kernels to build, one a line: the name, the fragments
-  python -m selftests.model.published count GROUP OPTION...
-      boots for all runs, two at a time (options of model run; --only PATTERN: some of them), but
-      for those that were counted before with the same files and kernel; when all are there, makes
-      Documentation/results/GROUP/model.json and its page
+  python -m selftests.model.published GROUP
+      builds the kernels and the model, boots for all runs, two at a time (--only="PATTERN ...":
+      some of them), but for those that were counted before with the same files and kernel; when all
+      are there, makes Documentation/results/GROUP/model.json and its page
 
 Exit status: 0 done, 1 a boot failed or the result cannot be published, 2 usage, 130 interrupted.
 """
@@ -30,7 +28,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from selftests.model.workloads import GEOMETRY, WORKLOADS
+from selftests.model.build import KERNEL, RESULTS, build
+from selftests.model.workloads import GEOMETRY, WORKLOADS, ModelError
 from selftests.results import store
 from selftests.results.store import ROOT, Table
 
@@ -107,13 +106,12 @@ class Published:
             "cells": {f"{name}/{label}": cell for name in self.runs
                       for label, cell in self.kept(name, results[name]).items()}}
 
-    def count(self, directory: Path, kernel: Path, options: list[str], only: list[str]) -> int:
+    def count(self, only: list[str]) -> int:
         """Boot for each run that was not counted with these files and this kernel; return the exit
         status.
 
-        directory: for all that a run leaves; kernel: O= directory; options: of model run; only:
-        patterns as of a shell of the runs' names, none for all. The table is made when all are
-        there. Raises OSError, and ValueError for a pattern that no run has, or a kernel or a
+        only: patterns as of a shell of the runs' names, none for all. The table is made when all
+        are there. Raises OSError, and ValueError for a pattern that no run has, or a kernel or a
         repository of which no table is published.
         """
         wanted = {name for pattern in only or ["*"]
@@ -121,35 +119,33 @@ class Published:
         for pattern in only:
             if not fnmatch.filter(self.runs, pattern):
                 raise ValueError(f"no boot {pattern}; there are {' '.join(self.runs)}")
+        kernels = {name: KERNEL.with_name(name) for name in self.kernels()}
+        kernel = kernels[self.kernel]
         lines = (kernel / ".config").read_text(encoding="utf-8").splitlines()
         for option in self.options:
             if f"CONFIG_{option}=y" not in lines:
                 raise ValueError(f"{kernel} has no CONFIG_{option}")
         files = store.ready(self.group, self.files(), (kernel / "source").resolve())
-        images = {name: store.digest((kernel.with_name(name) / "arch/x86/boot/bzImage").read_bytes())
-                  for name in self.others}
-        images[self.kernel] = store.digest((kernel / "arch/x86/boot/bzImage").read_bytes())
+        images = {name: store.digest((path / "arch/x86/boot/bzImage").read_bytes())
+                  for name, path in kernels.items()}
         done_runs, results = itertools.count(1), {}
 
         def one(name: str) -> bool:
-            other = self.on.get(name)
-            key = store.digest(json.dumps([files, images[other or self.kernel], self.runs[name],
-                                           options, GEOMETRY,
+            booted = self.on.get(name, self.kernel)
+            key = store.digest(json.dumps([files, images[booted], self.runs[name], GEOMETRY,
                                            repr(WORKLOADS[self.runs[name][0]])]).encode())
             run, how = f"{self.group}-{name}", "was counted before"
-            kept = directory / f"{run}.counted.json"
+            kept = RESULTS / f"{run}.counted.json"
             found = json.loads(kept.read_text(encoding="utf-8")) if kept.is_file() else {}
             if found.get("key") != key:
                 if name not in wanted:
                     return True
-                done = model(["run", *self.runs[name], "--name", run, "--results", str(directory),
-                              "--kernel", str(kernel.with_name(other) if other else kernel),
-                              *options])
+                done = model(["run", *self.runs[name], "--name", run, "--kernel", booted])
                 if done.returncode:
                     last = (done.stderr or done.stdout).strip().split("\n")[-1]
                     print(f"{self.group}: {name}: {last}", file=sys.stderr)
                     return False
-                result = json.loads((directory / f"{run}.json").read_text(encoding="utf-8"))
+                result = json.loads((RESULTS / f"{run}.json").read_text(encoding="utf-8"))
                 found, how = {"key": key, "result": result}, f"{result['seconds']:.0f} s"
                 store.write_whole(kept, json.dumps(found) + "\n")
             results[name] = found["result"]
@@ -215,30 +211,27 @@ def wrapped(text: str) -> str:
 def main() -> int:
     """Do what the command line says; return the exit status."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
-    parser.add_argument("what", choices=("kernel", "count"))
     parser.add_argument("group")
-    parser.add_argument("--results", type=Path, default=Path("build/results/model"))
-    parser.add_argument("--kernel", type=Path, help="O= directory, for count")
-    parser.add_argument("--only", action="append", default=[], metavar="PATTERN",
-                        help="count these boots only; may be repeated")
-    args, options = parser.parse_known_args()
+    parser.add_argument("--only", type=str.split, default=[], metavar="PATTERNS",
+                        help="count these boots only")
+    args = parser.parse_args()
     try:
         if args.group not in (known := groups()):
             raise ValueError(f"GROUP={args.group} has no table of the model; "
                              f"{' '.join(known)} have one")
-        of = known[args.group]
-        if args.what == "kernel":
-            for kernel, fragments in of.kernels().items():
-                print(kernel, *fragments)
-        else:
-            return of.count(args.results.resolve(), args.kernel.resolve(), options, args.only)
-    except (OSError, ValueError) as error:
+        table = known[args.group]
+        for kernel, fragments in table.kernels().items():
+            if subprocess.run([ROOT / "scripts/kernel.sh", kernel, *fragments], close_fds=False,
+                              stdin=subprocess.DEVNULL, check=False).returncode:
+                return 1
+            build(KERNEL.with_name(kernel).resolve())
+        return table.count(args.only)
+    except (ModelError, OSError, ValueError) as error:
         print(f"model: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("model: interrupted; what was counted is kept", file=sys.stderr)
         return 130
-    return 0
 
 
 if __name__ == "__main__":

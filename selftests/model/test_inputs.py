@@ -95,26 +95,10 @@ def test_bad_setting(refused: Refused, option: list[str], word: str) -> None:
     refused(option, word, code=2)
 
 
-@pytest.mark.parametrize("given, word", [
-    ({}, "WORKLOAD= is not given; it can be bystander, calibrate, ioctl, pread, reads, ring, rings, "
-         "syscalls, writers, writes"),
-    ({"WORKLOAD": "circle"}, "invalid choice: 'circle'"),
-    ({"WORKLOAD": "ring", "BOUND": "yes"}, "BOUND=yes: 1 or 0 is wanted"),
-    ({"WORKLOAD": "ring", "INSTRUCTIONS": "2"}, "INSTRUCTIONS=2: 1 or 0 is wanted"),
-    ({"WORKLOAD": "ring", "CPUID": "?"}, "--cpuid ?: NAME=VALUE"),
-    ({"WORKLOAD": "ring", "SET": "task=3"}, "--set task=3: known are kind=pipe tasks=64"),
-    ({"WORKLOAD": "ring", "KERNEL": "/nowhere"}, "no kernel in /nowhere"),
-])
-def test_make_model_refuses(given: dict[str, str], word: str) -> None:
+def test_make_model_refuses(refused: Refused) -> None:
     """What `make model` is given is looked at before anything is built."""
-    names = {"WORKLOAD", "SET", "GEOMETRY", "ALSO", "CPUID", "BOUND", "INSTRUCTIONS", "RESULT",
-             "KERNEL", "RANGE", "APPEND"}
-    others = {name: value for name, value in os.environ.items() if name not in names}
-    done = subprocess.run([Path(os.environ["CF_ROOT"]) / "scripts/model.sh", "run"],
-                          env=others | {"BUILD": os.environ["CF_BUILD"]} | given,
-                          capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
-    assert done.returncode != 0
-    assert done.stderr.count("\n") == 1 and word in done.stderr, done.stderr
+    refused(["--build"], "invalid choice: 'circle'", code=2, workload="circle")
+    refused(["--build", "--kernel", "/nowhere"], "no kernel in /nowhere")
 
 
 def test_bad_guest_setting(refused: Refused) -> None:

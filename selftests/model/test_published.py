@@ -52,17 +52,19 @@ def toy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> tuple[Published, Pat
     results.mkdir()
 
     def model(arguments: list[str]) -> Any:
-        name, on = (arguments[arguments.index(word) + 1] for word in ("--name", "--kernel"))
+        name, booted = (arguments[arguments.index(word) + 1] for word in ("--name", "--kernel"))
         counted.append(name)
         (results / f"{name}.json").write_text(json.dumps({
             "workload": "ring", "words": {}, "geometry": {}, "qemu": "QEMU", "cpu": "max",
             "memory": "1G",
             "kernel": {"release": "7.3.4", "series": "x", "append": "", "configuration": None,
-                       "image": (Path(on) / "arch/x86/boot/bzImage").read_text()},
+                       "image": (tmp_path / booted / "arch/x86/boot/bzImage").read_text()},
             "command": "make model", "date": "2026-01-01", "seconds": 1.0,
             "labels": {"ring": {"units": len(counted)}}}))
         return type("Done", (), {"returncode": 0})
     monkeypatch.setattr(published, "model", model)
+    monkeypatch.setattr(published, "KERNEL", kernel)
+    monkeypatch.setattr(published, "RESULTS", results)
     monkeypatch.setattr(store, "PUBLISHED", tmp_path / "published")
     monkeypatch.setattr(store, "refusal", lambda _files, _tree: "")
     monkeypatch.setattr(store, "page_of", lambda _group, _name, table: f"{table['cells']}\n")
@@ -74,21 +76,20 @@ def toy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> tuple[Published, Pat
 def test_published_count(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """What was counted with the same kernel is taken; the table is made when all runs are there."""
     of, kernel, counted = toy(monkeypatch, tmp_path)
-    results = tmp_path / "results"
     with pytest.raises(ValueError, match="no boot c; there are a b"):
-        of.count(results, kernel, [], ["c"])
-    assert of.count(results, kernel, [], ["a"]) == 0
+        of.count(["c"])
+    assert of.count(["a"]) == 0
     assert counted == ["toy-a"] and not store.file_of("toy", "model").exists()
-    assert of.count(results, kernel, [], []) == 0
+    assert of.count([]) == 0
     assert counted == ["toy-a", "toy-b"]
     table = store.read("toy", "model")
     assert table["cells"] == {"a/ring": {"units": 1}, "b/ring": {"units": 2}}
     assert set(table["depends"]) == {"selftests/model/tags.h", "patches of toy"}
     (kernel / "arch/x86/boot/bzImage").write_text("another")
-    assert of.count(results, kernel, [], []) == 0 and len(counted) == 4
+    assert of.count([]) == 0 and len(counted) == 4
     (kernel / ".config").write_text("")
     with pytest.raises(ValueError, match="has no CONFIG_TOY"):
-        of.count(results, kernel, [], [])
+        of.count([])
 
 
 def test_published_further_kernel(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -100,7 +101,7 @@ def test_published_further_kernel(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     for text, runs in (("one", ["toy-a", "toy-b"]), ("another", ["toy-b"])):
         image.write_text(text)
         counted.clear()
-        assert of.count(tmp_path / "results", kernel, [], []) == 0 and sorted(counted) == runs
+        assert of.count([]) == 0 and sorted(counted) == runs
         assert store.read("toy", "model")["other kernels"]["other"]["image"] == text
 
 
@@ -116,4 +117,4 @@ def test_published_is_one_kernel(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
         of.table_of(runs, {})
     monkeypatch.setattr(store, "refusal", lambda _files, _tree: "not published: an edit")
     with pytest.raises(ValueError, match="not published: an edit"):
-        of.count(tmp_path / "results", kernel, [], [])
+        of.count([])
