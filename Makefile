@@ -18,7 +18,7 @@ stage = scripts/stage.sh
 texts = $(wildcard $(patsubst %,selftests/%/text.py,$(or $(GROUP),*)))
 
 .PHONY: all help preflight tools base apply unapply kernel kselftests boot shell menuconfig \
-	refresh lint check model model-tables model-compare text identity test test-full test-bare \
+	refresh lint check model model-tables text identity test test-full test-bare \
 	bench export branch mail ktap clean distclean
 
 all: ## Tools, base, push the series (GROUP=: one group), build with every option on, boot once
@@ -75,8 +75,6 @@ text: ## Count the text that the options add to x86_64's defconfig (30 minutes, 
 	@$(MAKE) GROUP= apply
 	@set -e; for file in $(texts); do \
 		name=$${file%.py}; "$(BUILD)/venv/bin/python" -m "$${name//\//.}"; done
-model-compare: ## Compare two results of make model: A= B=
-	@scripts/python.sh -m selftests.model compare $(A) $(B)
 identity: apply ## With every option off, the gated patches change no instruction (FRESH=1)
 	+@selftests/identity/identity.py
 test: ## All checks, or those of GROUP=; ends with the numbers passed, failed, skipped

@@ -4,7 +4,6 @@
 
   python -m selftests.model build         build the plugin, the guest's program and its modules
   python -m selftests.model run WORKLOAD  boot, run it, write RESULTS/NAME.json and NAME.txt
-  python -m selftests.model compare A B   two results (files, or names in RESULTS) side by side
 
 `make model ARGS="..."` builds and runs with these arguments.
 
@@ -38,7 +37,6 @@ from selftests.results.store import digest, write_whole
 
 FIRST_RANGE = 48  # labels from here on are those of --range, as tags.h says
 MAX_RANGES = 16
-RESULT_KEYS = {"kind", "workload", "words", "geometry", "kernel", "qemu", "labels"}
 
 
 def pairs(words: list[str], known: dict[str, str], what: str) -> dict[str, str]:
@@ -98,7 +96,7 @@ def boot(args: argparse.Namespace, words: dict[str, str], geometry: dict[str, st
         make_initramfs(initramfs, kernel, program, modules_of(kernel), workload.disk)
         append = [*workload.append, f"workload={args.workload}", *args.append,
                   *(f"{word}={value}" for word, value in words.items())]
-        command = [args.qemu, *args.qemu_options, *emulator.options(
+        command = [args.qemu, *emulator.options(
             kernel / "arch/x86/boot/bzImage", initramfs, console, append),
             "-cpu", emulator.cpu(args.cpuid), "-smp", str(workload.cpus), "-m", args.memory,
             "-plugin", ",".join(word.replace(",", ",,") for word in plugin)]
@@ -159,31 +157,6 @@ def run_workload(args: argparse.Namespace) -> int:
     return 0
 
 
-def read_result(name: str, directory: Path) -> dict[str, Any]:
-    """Return a result by its file or its name; raises ModelError."""
-    for path in (Path(name), directory / f"{name}.json"):
-        if path.is_file():
-            try:
-                found = json.loads(path.read_text())
-            except ValueError:
-                found = None
-            if isinstance(found, dict) and RESULT_KEYS <= set(found) \
-                    and found["kind"] == "modelled":
-                return found
-            raise ModelError(f"{path} is no result of the cache model")
-    raise ModelError(f"no result {name} in {directory}")
-
-
-def compare(args: argparse.Namespace) -> int:
-    """Print two results side by side."""
-    left, right = (read_result(name, args.results) for name in (args.a, args.b))
-    if left["workload"] != right["workload"]:
-        raise ModelError(f"{args.a} is of {left['workload']}, {args.b} of "
-                          f"{right['workload']}: not to be compared")
-    print(tables.side_by_side(left, right, args.top), end="")
-    return 0
-
-
 def build_model(args: argparse.Namespace) -> int:
     """Build the model for a kernel."""
     build(args.kernel)
@@ -235,7 +208,6 @@ def make_parser() -> Parser:
     one.add_argument("--bound", action="store_true",
                      help="again with fully associative caches of these sizes")
     one.add_argument("--qemu", default="qemu-system-x86_64")
-    one.add_argument("--qemu-options", type=shlex.split, default=[], help="such as '-L directory'")
     one.add_argument("--cpuid", default="", metavar="NAME=VALUE,...",
                      type=matching(r"([+-]?[\w.-]+(=[\w.-]+)?(,|$))*",
                                    "NAME=VALUE with commas between them"),
@@ -247,15 +219,10 @@ def make_parser() -> Parser:
     for command in (zero, one):
         command.add_argument("--kernel", type=kernel_of, default=KERNEL.resolve(), metavar="DIR",
                              help="O= directory, or its name in build/out (default: vm)")
-    two = commands.add_parser("compare", help="two results side by side")
-    two.set_defaults(function=compare)
-    two.add_argument("a")
-    two.add_argument("b")
-    for command in (one, two):
-        command.add_argument("--results", type=Path, default=RESULTS, metavar="DIR",
-                             help="default: build/results/model")
-        command.add_argument("--top", type=int, default=10, metavar="N",
-                             help="functions in a table (default: 10)")
+    one.add_argument("--results", type=Path, default=RESULTS, metavar="DIR",
+                     help="default: build/results/model")
+    one.add_argument("--top", type=int, default=10, metavar="N",
+                     help="functions in a table (default: 10)")
     return parser
 
 

@@ -54,12 +54,6 @@ def built() -> Path:
 
 
 @pytest.fixture(scope="session")
-def kernel() -> Path:
-    """The kernel's O= directory."""
-    return Path(os.environ["CF_OUT"])
-
-
-@pytest.fixture(scope="session")
 def run_options(built: Path, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """The options that every run needs."""
     return ["--results", str(tmp_path_factory.mktemp("model"))]

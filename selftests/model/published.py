@@ -28,7 +28,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from selftests.model.build import KERNEL, RESULTS, build
+from selftests import proofs
+from selftests.model.build import BUILT, KERNEL, RESULTS, build
 from selftests.model.workloads import GEOMETRY, WORKLOADS, ModelError
 from selftests.results import store
 from selftests.results.store import ROOT, Table
@@ -128,16 +129,18 @@ class Published:
         files = store.ready(self.group, self.files(), (kernel / "source").resolve())
         images = {name: store.digest((path / "arch/x86/boot/bzImage").read_bytes())
                   for name, path in kernels.items()}
-        done_runs, results = itertools.count(1), {}
+        code = proofs.contents(HERE, "__main__.py", "result.py", "symbols.py")
+        qemu, program = proofs.version("qemu-system-x86_64"), proofs.content(BUILT / "init")
+        counted, done_runs, results = proofs.Proofs("model"), itertools.count(1), {}
 
         def one(name: str) -> bool:
             booted = self.on.get(name, self.kernel)
-            key = store.digest(json.dumps([files, images[booted], self.runs[name], GEOMETRY,
-                                           repr(WORKLOADS[self.runs[name][0]])]).encode())
+            key = proofs.key(files=files, code=code, qemu=qemu, program=program,
+                             image=images[booted], options=self.runs[name], geometry=GEOMETRY,
+                             workload=repr(WORKLOADS[self.runs[name][0]]))
             run, how = f"{self.group}-{name}", "was counted before"
-            kept = RESULTS / f"{run}.counted.json"
-            found = json.loads(kept.read_text(encoding="utf-8")) if kept.is_file() else {}
-            if found.get("key") != key:
+            result = counted.lookup(key)
+            if result is None:
                 if name not in wanted:
                     return True
                 done = model(["run", *self.runs[name], "--name", run, "--kernel", booted])
@@ -146,9 +149,9 @@ class Published:
                     print(f"{self.group}: {name}: {last}", file=sys.stderr)
                     return False
                 result = json.loads((RESULTS / f"{run}.json").read_text(encoding="utf-8"))
-                found, how = {"key": key, "result": result}, f"{result['seconds']:.0f} s"
-                store.write_whole(kept, json.dumps(found) + "\n")
-            results[name] = found["result"]
+                counted.store(key, result)
+                how = f"{result['seconds']:.0f} s"
+            results[name] = result
             if name in wanted:
                 print(f"{self.group}: {next(done_runs)}/{len(wanted)} {name}: {how}", flush=True)
             return True

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Tables of results: one, or two side by side."""
+"""Tables of a result."""
 from __future__ import annotations
 
 from typing import Any
@@ -136,58 +136,3 @@ def one(result: dict[str, Any], most: int = 10) -> str:
     left_out = (f"Not modelled, of the whole boot: {result['left_out']['io']} accesses to "
                 f"devices, {result['left_out']['beyond_2GiB']} above 2 GiB (the firmware's ROM)")
     return "\n\n".join([*parts, left_out, LIMITS]) + "\n"
-
-
-def differences(left: dict[str, Any], right: dict[str, Any]) -> list[str]:
-    """Return what two results differ in, of what was set: "NAME: A, B"."""
-    found = []
-    for key in ("words", "geometry", "kernel", "qemu", "cpu", "memory"):
-        a, b = left.get(key), right.get(key)
-        if isinstance(a, dict) and isinstance(b, dict):
-            found += [f"{key} {name}: {a.get(name)}, {b.get(name)}"
-                      for name in {**a, **b} if a.get(name) != b.get(name)]
-        elif a != b:
-            found.append(f"{key}: {a}, {b}")
-    return found
-
-
-def side_by_side(left: dict[str, Any], right: dict[str, Any], most: int = 10) -> str:
-    """Return two results of one workload side by side: A, B and B/A, per
-    unit where there is one. most: how many functions of either."""
-    different = differences(left, right) or ["nothing that was set"]
-    parts = [f"A: {headline(left)}", f"B: {headline(right)}",
-             "\n  ".join(["They differ in", *different])]
-    for name in (name for name in left["labels"] if name in right["labels"]):
-        labels = a, b = left["labels"][name], right["labels"][name]
-        per = unit_of(left, name)[1]
-        rows = [[f"{name}, {per}", "A", "B", "B/A"]]
-
-        def row(what: str, counts: list[int]) -> None:
-            values = [count / unit_of(result, name)[0]
-                      for count, result in zip(counts, (left, right))]
-            rows.append([what, *map(number, values),
-                         f"{values[1] / values[0]:.3f}" if values[0] else "-"])
-
-        for level in LEVELS:
-            row(f"{HEADS[level]} misses", [misses(label, level) for label in labels])
-            for kind in sorted({*a["kinds"], *b["kinds"]}):
-                row(f"  {kind}", [label["kinds"].get(kind, {}).get(level, 0) for label in labels])
-        for cache in a.get("further", {}):
-            if cache in b.get("further", {}):
-                row(f"{cache} misses", [label["further"][cache]["all"] for label in labels])
-        row("lines written to memory", [label["writebacks"] for label in labels])
-        row("accesses", [accesses(label) for label in labels])
-        if all("instructions" in label["executed"] for label in labels):
-            row("instructions", [label["executed"]["instructions"] for label in labels])
-        parts.append(columns(rows))
-        if name == left["workload"]:
-            level = last_level(*labels)
-            rows = [[f"Top functions by {HEADS[level]} miss, {per}", "A", "B", "B/A"]]
-            found = [{function["name"]: misses(function, level) for function in label["functions"]}
-                     for label in labels]
-            for function in dict.fromkeys(
-                    function["name"] for label in labels
-                    for function in by_misses(label["functions"], level)[:most]):
-                row(function, [functions.get(function, 0) for functions in found])
-            parts.append(columns(rows))
-    return "\n\n".join([*parts, LIMITS]) + "\n"

@@ -2,19 +2,14 @@
 """The model in the guest: its counts against arithmetic, and its honesty."""
 from __future__ import annotations
 
-import json
-import os
 import re
-import subprocess
 from pathlib import Path
 from typing import Any, Callable
 
 import pytest
 
 from selftests.model import expected
-from selftests.model.emulator import plugin_api
 from selftests.model.expected import compare
-from selftests.model.published import model
 from selftests.model.result import misses
 
 ResultOf = Callable[[str], tuple[dict[str, Any], Path]]
@@ -298,20 +293,3 @@ def test_bound_beside(result_of: ResultOf) -> None:
     for key in ("loads", "stores", "units"):
         assert label[key] == bound[key]
     assert misses(bound, "l2") < misses(label, "l2") / 10
-
-
-def test_later_qemu(run_options: list[str]) -> None:
-    """The plugin under a QEMU with the later interface, from Debian's backports, counts the
-    calibration by arithmetic, too."""
-    script = Path(os.environ["CF_ROOT"]) / "scripts/later-qemu.sh"
-    done = subprocess.run([str(script)], capture_output=True, text=True, check=False)
-    if done.returncode == 3:
-        pytest.skip(": ".join([done.stdout.strip(), *done.stderr.strip().split("\n")[-1:]]))
-    assert done.returncode == 0, done.stderr.strip()
-    program, _, options = done.stdout.strip().partition(" ")
-    run = model(["run", "calibrate", "--name", "later", "--qemu", program,
-                 "--qemu-options", options, *run_options])
-    assert run.returncode == 0, run.stderr.strip()
-    result = json.loads((Path(run_options[-1]) / "later.json").read_text())
-    assert plugin_api(result["qemu"]) == 3
-    compare(result, expected.expected(result["geometry"]))

@@ -63,13 +63,15 @@ def toy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> tuple[Published, Pat
             "labels": {"ring": {"units": len(counted)}}}))
         return type("Done", (), {"returncode": 0})
     monkeypatch.setattr(published, "model", model)
+    monkeypatch.setenv("CF_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("FRESH", raising=False)
     monkeypatch.setattr(published, "KERNEL", kernel)
     monkeypatch.setattr(published, "RESULTS", results)
     monkeypatch.setattr(store, "PUBLISHED", tmp_path / "published")
     monkeypatch.setattr(store, "refusal", lambda _files, _tree: "")
     monkeypatch.setattr(store, "page_of", lambda _group, _name, table: f"{table['cells']}\n")
     monkeypatch.setattr(Published, "files", lambda _self: ["selftests/model/tags.h"])
-    return (Published("toy", {"a": ["ring"], "b": ["ring"]},
+    return (Published("toy", {"a": ["ring"], "b": ["ring", "--bound"]},
                       lambda _name, result: result["labels"], ("TOY",)), kernel, counted)
 
 
