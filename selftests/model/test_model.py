@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any
 
 import pytest
 
@@ -12,30 +12,24 @@ from selftests.model import expected
 from selftests.model.expected import compare
 from selftests.model.result import misses
 
-ResultOf = Callable[[str], tuple[dict[str, Any], Path]]
+Result = dict[str, Any]
 # Those of workload ioctl that are no ioctls
 SYSCALLS = ("sigprocmask", "clock_getres", "epoll_ctl", "sigaltstack", "sigaction", "openat2")
 
 
-def chosen(result: dict[str, Any], *starts: str) -> dict[str, expected.Expected]:
+def chosen(result: Result, *starts: str) -> dict[str, expected.Expected]:
     """Return the expected counts of the patterns whose names begin so."""
     return {name: pattern
             for name, pattern in expected.expected(result["geometry"]).items()
             if name.startswith(starts)}
 
 
-@pytest.fixture(name="calibrate")
-def fixture_calibrate(result_of: ResultOf) -> dict[str, Any]:
-    """The result of the calibration with the geometry that it is made for."""
-    return result_of("calibrate")[0]
-
-
-def test_calibration_stride(calibrate: dict[str, Any]) -> None:
+def test_calibration_stride(calibrate: Result) -> None:
     """Cold reads miss once for each line, at whatever stride."""
     compare(calibrate, chosen(calibrate, "stride_"))
 
 
-def fits_or_not(result: dict[str, Any], fits: str, more: str) -> None:
+def fits_or_not(result: Result, fits: str, more: str) -> None:
     """Fail unless the patterns fits_LEVEL count no miss in their level, the
     patterns more_LEVEL one for each load, and all what arithmetic says."""
     patterns = chosen(result, fits, more)
@@ -46,49 +40,48 @@ def fits_or_not(result: dict[str, Any], fits: str, more: str) -> None:
         assert over.load_misses[level] == over.loads > 0
 
 
-def test_calibration_capacity(calibrate: dict[str, Any]) -> None:
+def test_calibration_capacity(calibrate: Result) -> None:
     """What fits always hits; one way more, in turn, always misses."""
     fits_or_not(calibrate, "capacity_", "over_")
 
 
-def test_calibration_conflict(calibrate: dict[str, Any]) -> None:
+def test_calibration_conflict(calibrate: Result) -> None:
     """As many lines of one set as it has ways hit; one more and all miss."""
     fits_or_not(calibrate, "ways_", "conflict_")
 
 
-def test_calibration_writeback(calibrate: dict[str, Any]) -> None:
+def test_calibration_writeback(calibrate: Result) -> None:
     """A line that was written goes to memory once, when it is pushed out."""
     compare(calibrate, chosen(calibrate, "write_"))
 
 
-def test_calibration_nt(calibrate: dict[str, Any]) -> None:
+def test_calibration_nt(calibrate: Result) -> None:
     """Non-temporal stores bring nothing in and take out what they hit."""
     compare(calibrate, chosen(calibrate, "nt_"))
 
 
-def test_calibration_split(calibrate: dict[str, Any]) -> None:
+def test_calibration_split(calibrate: Result) -> None:
     """An access that crosses a line counts for both."""
     compare(calibrate, chosen(calibrate, "split"))
 
 
-def test_calibration_sharing(calibrate: dict[str, Any]) -> None:
+def test_calibration_sharing(calibrate: Result) -> None:
     """A store takes the line away from the other CPU."""
     compare(calibrate, chosen(calibrate, "cpu"))
 
 
-def test_calibration_user(calibrate: dict[str, Any]) -> None:
+def test_calibration_user(calibrate: Result) -> None:
     """A region in user space counts no more and no less."""
     compare(calibrate, chosen(calibrate, "user"))
 
 
-def test_calibration_complete(calibrate: dict[str, Any]) -> None:
+def test_calibration_complete(calibrate: Result) -> None:
     """Each label of the guest has its arithmetic, and the other way round."""
     assert set(calibrate["labels"]) == set(expected.expected(calibrate["geometry"]))
 
 
-def test_geometry_direction(result_of: ResultOf, calibrate: dict[str, Any]) -> None:
+def test_geometry_direction(calibrate: Result, larger: Result) -> None:
     """Twice the size and the ways: other counts, again those of arithmetic."""
-    larger = result_of("calibrate-larger")[0]
     compare(larger, expected.expected(larger["geometry"]))
     for level, name in zip(expected.LEVELS, ("l1", "l2", "llc")):
         for pattern in (f"over_{name}", f"conflict_{name}"):
@@ -98,9 +91,8 @@ def test_geometry_direction(result_of: ResultOf, calibrate: dict[str, Any]) -> N
         compare(calibrate, expected.expected(larger["geometry"]))
 
 
-def test_nt_rule(result_of: ResultOf, calibrate: dict[str, Any]) -> None:
+def test_nt_rule(calibrate: Result, keep: Result) -> None:
     """nt=evict takes a line out that is hit, nt=keep leaves it; neither brings one in."""
-    keep = result_of("calibrate-keep")[0]
     assert (calibrate["geometry"]["nt"], keep["geometry"]["nt"]) == ("evict", "keep")
     compare(keep, expected.expected(keep["geometry"]))
     for result in (calibrate, keep):
@@ -109,9 +101,8 @@ def test_nt_rule(result_of: ResultOf, calibrate: dict[str, Any]) -> None:
     assert misses(keep["labels"]["nt_hit_read"], "l1d") == 0
 
 
-def test_fully_assoc_bound(result_of: ResultOf, calibrate: dict[str, Any]) -> None:
+def test_fully_assoc_bound(calibrate: Result, full: Result) -> None:
     """Never above the count with sets, and below it where sets conflict."""
-    full = result_of("calibrate-full")[0]
     compare(full, expected.expected(full["geometry"]))
     for name, label in calibrate["labels"].items():
         for level in expected.LEVELS:
@@ -120,53 +111,54 @@ def test_fully_assoc_bound(result_of: ResultOf, calibrate: dict[str, Any]) -> No
         assert misses(full["labels"][f"conflict_{name}"], level) == 0
 
 
-@pytest.mark.parametrize("workload", ["ring", "writers"])
-def test_repeat_identical(result_of: ResultOf, workload: str) -> None:
+@pytest.mark.usefixtures("ring_1", "ring_2", "writers_1", "writers_2")
+def test_repeat_identical(run_options: list[str]) -> None:
     """The same run again gives the same bytes, instruction for instruction, with
     one CPU and with four."""
-    first, second = (result_of(f"{workload}-{run}")[1].read_bytes() for run in "12")
-    assert len(first) > 10000
-    assert first == second
+    for workload in ("ring", "writers"):
+        first, second = ((Path(run_options[-1]) / f"{workload}_{run}.raw.json").read_bytes()
+                         for run in "12")
+        assert len(first) > 10000
+        assert first == second
 
 
-def test_perturb(result_of: ResultOf) -> None:
+def test_perturb(ring_1: Result, ring_perturbed: Result) -> None:
     """Memory laid out in another way gives other misses of the same switches: a
     repeat that is identical is so because nothing changed."""
-    first, second = (result_of(name)[0]["labels"]["ring"] for name in ("ring-1", "ring-perturbed"))
-    stacks = [label["kinds"]["kernel stack"] for label in (first, second)]
+    stacks = [result["labels"]["ring"]["kinds"]["kernel stack"]
+              for result in (ring_1, ring_perturbed)]
     assert abs(stacks[0]["lines"] - stacks[1]["lines"]) < 100
     assert stacks[0]["l2"] != stacks[1]["l2"]
 
 
-def test_symbols(result_of: ResultOf, calibrate: dict[str, Any]) -> None:
+def test_symbols(calibrate: Result, ring_1: Result, writers_1: Result) -> None:
     """Misses are told by function: of the kernel, a module, the program."""
-    def names(result: dict[str, Any], label: str) -> list[str]:
+    def names(result: Result, label: str) -> list[str]:
         return [function["name"] for function in result["labels"][label]["functions"]]
 
-    ring = names(result_of("ring-1")[0], "ring")
+    ring = names(ring_1, "ring")
     assert "__switch_to_asm" in ring and "__schedule" in ring
     assert any(name.endswith("[user]") for name in ring)
     assert names(calibrate, "user") == ["user_walk [user]"]
     assert names(calibrate, "stride_8") == ["reads [calibrate]"]
-    assert names(result_of("writers-1")[0], "rep_movs_alternative") == ["rep_movs_alternative"]
+    assert names(writers_1, "rep_movs_alternative") == ["rep_movs_alternative"]
 
 
-def test_kinds(result_of: ResultOf) -> None:
+def test_kinds(ring_1: Result, writers_1: Result) -> None:
     """Misses are told by kind of data, and none is lost between the kinds."""
-    for name, kinds in (("ring-1", {"task_struct", "kernel stack", "other"}),
-                        ("writers-1", {"page cache", "user buffer", "other"})):
-        result = result_of(name)[0]
+    for result, kinds in ((ring_1, {"task_struct", "kernel stack", "other"}),
+                          (writers_1, {"page cache", "user buffer", "other"})):
         label = result["labels"][result["workload"]]
         assert kinds <= set(label["kinds"])
         for level in expected.LEVELS:
             assert misses(label, level) == sum(kind[level] for kind in label["kinds"].values())
 
 
-def test_ring_switches(result_of: ResultOf) -> None:
+def test_ring_switches(ring_1: Result, ring_1024: Result) -> None:
     """A pass of the token is a switch, and each task's stack is seen."""
-    label = result_of("ring-1")[0]["labels"]["ring"]
+    label = ring_1["labels"]["ring"]
     assert label["units"] >= 64 * 20
-    assert result_of("ring-1024")[0]["labels"]["ring"]["units"] >= 2 * 1024
+    assert ring_1024["labels"]["ring"]["units"] >= 2 * 1024
     # Top of the stack and frames below it: more than 8 lines for each task
     assert label["kinds"]["kernel stack"]["lines"] > 8 * 64
     assert label["kinds"]["task_struct"]["lines"] > 8 * 64
@@ -175,10 +167,9 @@ def test_ring_switches(result_of: ResultOf) -> None:
 RINGS = [f"{kind}_{tasks}" for kind in ("pipe", "futex", "threads") for tasks in (4, 16)]
 
 
-def test_rings(result_of: ResultOf) -> None:
+def test_rings(rings: Result, rings_churned: Result) -> None:
     """One boot runs several rings, each with a label, its own tasks and switches."""
-    for boot in ("rings", "rings-churned"):
-        labels = result_of(boot)[0]["labels"]
+    for labels in (rings["labels"], rings_churned["labels"]):
         assert list(labels) == RINGS
         for name, label in labels.items():
             tasks = int(name.split("_")[1])
@@ -190,10 +181,10 @@ def test_rings(result_of: ResultOf) -> None:
             assert futex != name.startswith("pipe"), name
 
 
-def test_rings_further(result_of: ResultOf) -> None:
+def test_rings_further(rings: Result) -> None:
     """A further cache like the machine's own counts as that, in each ring and kind of data."""
     differ = {}
-    for name, label in result_of("rings")[0]["labels"].items():
+    for name, label in rings["labels"].items():
         own, full = label["further"]["l2:1M:16"], label["further"]["l1d:48K:full"]
         assert own == {"all": misses(label, "l2"),
                        **{kind: found["l2"] for kind, found in label["kinds"].items()}}
@@ -202,30 +193,28 @@ def test_rings_further(result_of: ResultOf) -> None:
     assert differ["pipe_16"] and differ["threads_16"]
 
 
-def test_rings_churn(result_of: ResultOf) -> None:
+def test_rings_churn(rings: Result, rings_churned: Result) -> None:
     """Tasks that come and go between those of a ring change where these are."""
     for name in ("pipe_16", "futex_16", "threads_16"):
-        plain, churned = ([result_of(boot)[0]["labels"][name]["kinds"][kind]["l1d"]
+        plain, churned = ([result["labels"][name]["kinds"][kind]["l1d"]
                            for kind in ("kernel stack", "task_struct")]
-                          for boot in ("rings", "rings-churned"))
+                          for result in (rings, rings_churned))
         assert plain != churned, name
 
 
-def test_nothing_else(result_of: ResultOf) -> None:
+def test_nothing_else(ring_1: Result, writers_1: Result) -> None:
     """No console and no end of the boot is in a region."""
-    for name in ("ring-1", "writers-1"):
-        result = result_of(name)[0]
+    for result in (ring_1, writers_1):
         strangers = [function["name"] for function in
                      result["labels"][result["workload"]]["functions"]
                      if re.search("serial8250|uart|tty_|printk", function["name"])]
-        assert not strangers, name
+        assert not strangers
 
 
-def test_writers_page_cache(result_of: ResultOf) -> None:
+def test_writers_page_cache(writers_1: Result) -> None:
     """Each line of the page cache that was written is brought in just once by
     the copy, and the records are counted."""
-    result = result_of("writers-1")[0]
-    label, copy = (result["labels"][name] for name in ("writers", "rep_movs_alternative"))
+    label, copy = (writers_1["labels"][name] for name in ("writers", "rep_movs_alternative"))
     lines = 2 * 1024 * 1024 // 64
     assert label["units"] == 2 * 256
     assert label["kinds"]["page cache"]["lines"] == lines
@@ -234,10 +223,10 @@ def test_writers_page_cache(result_of: ResultOf) -> None:
     assert copy["stores"] >= 2 * 1024 * 1024
 
 
-def test_reads_immediates(result_of: ResultOf) -> None:
+def test_reads_immediates(reads: Result) -> None:
     """Immediate values are read without one access to data; loads cost one each,
     and a miss each where the lines were pushed out."""
-    labels = result_of("reads")[0]["labels"]
+    labels = reads["labels"]
     for width in ("u32", "u64"):
         for reads in (32, 128, 4096):
             names = [f"{what}_{width}_{reads}" for what in ("loads", "immediates")]
@@ -253,10 +242,10 @@ def test_reads_immediates(result_of: ResultOf) -> None:
             assert misses(immediates, "l1d") <= calls
 
 
-def test_ioctl_inline(result_of: ResultOf) -> None:
+def test_ioctl_inline(ioctl: Result) -> None:
     """Small sizes are copied in place, constant ones and, where a caller asks for it, variable
     ones: no copy function is executed, and instructions and accesses are saved."""
-    labels = result_of("ioctl")[0]["labels"]
+    labels = ioctl["labels"]
     copies = {"_copy_from_user", "_copy_to_user", "rep_movs_alternative"}
     inline = ("constant", "inline", "set_winsize", "get_winsize", *SYSCALLS)
     called = ("called", "sized")
@@ -272,24 +261,22 @@ def test_ioctl_inline(result_of: ResultOf) -> None:
         assert cost["constant"][at] < cost["inline"][at] < cost["sized"][at]
 
 
-def test_usercopy_window(result_of: ResultOf) -> None:
+def test_usercopy_window(pread_zen4: Result, pread_zen3: Result, pread_other: Result) -> None:
     """Zen 4 sends the copies that its rep movsb is slow for to the unrolled loop, and no other
     copy; other CPUs send none."""
-    called = {}
-    for of in ("zen4", "zen3", "other"):
-        labels = result_of(f"pread-{of}")[0]["labels"]
-        called[of] = {name for name, label in labels.items()
-                      if "copy_user_unrolled" in {function["name"]
-                                                  for function in label["functions"]}}
-        assert len(labels) == 9 and all(label["units"] == 5 for label in labels.values())
-    assert called == {"zen4": {"pread_1", "pread_8", "pread_15", "pwrite_8"},
-                      "zen3": set(), "other": set()}
+    def unrolled(result: Result) -> set[str]:
+        labels = result["labels"].items()
+        assert len(labels) == 9 and all(label["units"] == 5 for _, label in labels)
+        return {name for name, label in labels
+                if "copy_user_unrolled" in {function["name"] for function in label["functions"]}}
+
+    assert unrolled(pread_zen4) == {"pread_1", "pread_8", "pread_15", "pwrite_8"}
+    assert not unrolled(pread_zen3) and not unrolled(pread_other)
 
 
-def test_bound_beside(result_of: ResultOf) -> None:
+def test_bound_beside(ring_1: Result) -> None:
     """--bound boots again: the same accesses, with fully associative caches."""
-    result = result_of("ring-1")[0]
-    label, bound = result["labels"]["ring"], result["fully_associative"]["ring"]
+    label, bound = ring_1["labels"]["ring"], ring_1["fully_associative"]["ring"]
     for key in ("loads", "stores", "units"):
         assert label[key] == bound[key]
     assert misses(bound, "l2") < misses(label, "l2") / 10
