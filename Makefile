@@ -66,7 +66,7 @@ lint: base ## The fast checks of patches and scripts, no kernel build
 check: kernel ## All checks of the queue: applies everywhere, each step builds without new warnings
 	@scripts/pytest.sh queue selftests/queue
 model: $(if $(filter --kernel% --help,$(ARGS)),tools,kernel) ## Count cache misses: ARGS="ring ..." (ARGS=--help)
-	+@scripts/model.sh selftests.model run --build $(WORKLOAD) $(ARGS)
+	+@scripts/model.sh selftests.model --build $(WORKLOAD) $(ARGS)
 model-tables: ## Count the published table of GROUP= again, on a kernel built for it (ONLY="pattern ...")
 	@$(MAKE) GROUP= apply
 	+@GROUP= scripts/model.sh selftests.model.published "$(GROUP)" --only="$(ONLY)"

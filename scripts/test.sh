@@ -97,7 +97,6 @@ if [ -z "${GROUP:-}" ]; then
 fi
 run boots scripts/python.sh -m selftests.vm.boots
 joined
-run model_build scripts/model.sh selftests.model build
 if [ -z "${GROUP:-}" ]; then
 	run model scripts/pytest.sh model -m "not static" selftests/model
 	background 0 queue scripts/pytest.sh queue \

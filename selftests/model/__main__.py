@@ -1,14 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Counts the cache misses of a workload in the booted kernel, by a model.
+"""Count the cache misses of a workload in the booted kernel, by a model.
 
-  python -m selftests.model build         build the plugin, the guest's program and its modules
-  python -m selftests.model run WORKLOAD  boot, run it, write RESULTS/NAME.json and NAME.txt
-
-`make model ARGS="..."` builds and runs with these arguments.
-
-The kernel runs under QEMU's TCG, each access goes through the modelled caches
-(plugin/), and the same run gives the same counts to the last one.
+The kernel runs under QEMU's TCG, each access goes through the modelled caches (plugin/), and the
+same run gives the same counts to the last one. They are printed, and kept in build/results/model.
+`make model ARGS="..."` builds what has changed and runs this program with these arguments.
 
 Exit status: 0 done, 1 the run failed, 2 usage, 130 interrupted.
 """
@@ -70,12 +66,11 @@ def about_kernel(kernel: Path) -> dict[str, Any]:
                               "hash": digest((kernel / ".config").read_bytes())}}
 
 
-def boot(args: argparse.Namespace, words: dict[str, str], geometry: dict[str, str],
-         base: str, version: str) -> tuple[dict[str, Any], float]:
+def boot(args: argparse.Namespace, geometry: dict[str, str], base: str, version: str
+         ) -> tuple[dict[str, Any], float]:
     """Boot once; return what the plugin wrote, with labels as in a result, and the seconds.
 
-    args: of run; words, geometry: settings; base: of the names of the files that stay; version:
-    QEMU's. Raises ModelError and OSError.
+    base: of the names of the files that stay; version: QEMU's. Raises ModelError and OSError.
     """
     workload, kernel, program = WORKLOADS[args.workload], args.kernel, BUILT / "init"
     raw, console = Path(f"{base}.raw.json"), Path(f"{base}.console")
@@ -95,7 +90,7 @@ def boot(args: argparse.Namespace, words: dict[str, str], geometry: dict[str, st
         initramfs = Path(directory) / "initramfs"
         make_initramfs(initramfs, kernel, program, modules_of(kernel), workload.disk)
         append = [*workload.append, f"workload={args.workload}", *args.append,
-                  *(f"{word}={value}" for word, value in words.items())]
+                  *(f"{word}={value}" for word, value in args.words.items())]
         command = [args.qemu, *emulator.options(
             kernel / "arch/x86/boot/bzImage", initramfs, console, append),
             "-cpu", emulator.cpu(args.cpuid), "-smp", str(workload.cpus), "-m", args.memory,
@@ -124,14 +119,13 @@ def boot(args: argparse.Namespace, words: dict[str, str], geometry: dict[str, st
 def run_workload(args: argparse.Namespace) -> int:
     """Run a workload, and again fully associative if asked; write the result."""
     workload = WORKLOADS[args.workload]
-    words, geometry = args.words, args.caches
     if args.build:
         build(args.kernel)
     args.results.mkdir(parents=True, exist_ok=True)
     base, version = args.results.resolve() / args.name, emulator.version_of(args.qemu)
-    counted, seconds = boot(args, words, geometry, str(base), version)
+    counted, seconds = boot(args, args.caches, str(base), version)
     result: dict[str, Any] = {
-        "kind": "modelled", "workload": args.workload, "words": words,
+        "kind": "modelled", "workload": args.workload, "words": args.words,
         "geometry": counted["geometry"],
         "kernel": {**about_kernel(args.kernel),
                    "append": "".join(f" {word}" for word in args.append)},
@@ -143,8 +137,8 @@ def run_workload(args: argparse.Namespace) -> int:
     if workload.unit and not any(label["units"] for label in counted["labels"].values()):
         raise ModelError(f"no {workload.unit} was counted")
     if args.bound:
-        full = {level: re.sub(":.*", ":full", geometry[level]) for level in ("l1d", "l2", "llc")}
-        bound = boot(args, words, geometry | full, f"{base}.full", version)[0]["labels"]
+        full = {level: re.sub(":.*", ":full", args.caches[level]) for level in ("l1d", "l2", "llc")}
+        bound = boot(args, args.caches | full, f"{base}.full", version)[0]["labels"]
         result["fully_associative"] = {
             name: {key: value for key, value in label.items() if key != "functions"}
             for name, label in bound.items()}
@@ -154,12 +148,6 @@ def run_workload(args: argparse.Namespace) -> int:
     print(text, end="")
     print(f"model: {seconds:.0f} s, {result['accesses_per_second'] / 1e6:.1f} million "
           f"accesses a second; {base}.json, {base}.txt")
-    return 0
-
-
-def build_model(args: argparse.Namespace) -> int:
-    """Build the model for a kernel."""
-    build(args.kernel)
     return 0
 
 
@@ -180,20 +168,11 @@ class Parser(argparse.ArgumentParser):
 
 
 def make_parser() -> Parser:
-    """Return the parser of all commands."""
-    head, _, rest = (__doc__ or "").partition("\n\n")
-    parser = Parser(description=head, epilog=rest,
+    """Return the parser of the command line."""
+    parser = Parser(prog="model", description=__doc__,
                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    commands = parser.add_subparsers(required=True)
-    zero = commands.add_parser("build", help="build what has changed")
-    zero.set_defaults(function=build_model)
-    one = commands.add_parser("run", help="boot and count")
-    one.set_defaults(function=run_workload)
-    one.add_argument("workload", metavar="WORKLOAD", choices=WORKLOADS,
-                     help=", ".join(WORKLOADS))
-    one.add_argument("--build", action="store_true", help="build what has changed before")
-    one.add_argument("--name", type=matching(r"\w[\w.-]*", "letters, digits, _ . and - only"),
-                     help="of the result (default: the workload's)")
+    add = parser.add_argument
+    add("workload", metavar="WORKLOAD", choices=WORKLOADS, help=", ".join(WORKLOADS))
     for name, metavar, about in (
             ("set", "NAME=VALUE", "settings of the workload"),
             ("geometry", "NAME=VALUE",
@@ -201,28 +180,25 @@ def make_parser() -> Parser:
             ("also", "l1d|l2:SIZE:WAYS", "further caches in the same boot, of one CPU"),
             ("range", "FUNCTION", "a label of its own for a function, callees left out"),
             ("append", "PARAMETER", "kernel parameters")):
-        one.add_argument(f"--{name}", action="extend", nargs="+", default=[], metavar=metavar,
-                         help=about)
-    one.add_argument("--instructions", action="store_true",
-                     help="count them, too, a repeated one each time")
-    one.add_argument("--bound", action="store_true",
-                     help="again with fully associative caches of these sizes")
-    one.add_argument("--qemu", default="qemu-system-x86_64")
-    one.add_argument("--cpuid", default="", metavar="NAME=VALUE,...",
-                     type=matching(r"([+-]?[\w.-]+(=[\w.-]+)?(,|$))*",
-                                   "NAME=VALUE with commas between them"),
-                     help="what the guest's CPUID says, as QEMU's -cpu takes it")
-    one.add_argument("--memory", default="1G", help="of the guest (default: 1G)",
-                     type=matching(r"\d{1,3}M|1\d{3}M|[12]G", "up to 2G, as 512M or 1G"))
-    one.add_argument("--time-limit", type=int, default=900, metavar="SECONDS",
-                     help="of one boot (default: 900)")
-    for command in (zero, one):
-        command.add_argument("--kernel", type=kernel_of, default=KERNEL.resolve(), metavar="DIR",
-                             help="O= directory, or its name in build/out (default: vm)")
-    one.add_argument("--results", type=Path, default=RESULTS, metavar="DIR",
-                     help="default: build/results/model")
-    one.add_argument("--top", type=int, default=10, metavar="N",
-                     help="functions in a table (default: 10)")
+        add(f"--{name}", action="extend", nargs="+", default=[], metavar=metavar, help=about)
+    add("--bound", action="store_true",
+        help="again with fully associative caches of these sizes")
+    add("--instructions", action="store_true", help="count them, too, a repeated one each time")
+    add("--cpuid", default="", metavar="NAME=VALUE,...",
+        type=matching(r"([+-]?[\w.-]+(=[\w.-]+)?(,|$))*", "NAME=VALUE with commas between them"),
+        help="what the guest's CPUID says, as QEMU's -cpu takes it")
+    add("--kernel", type=kernel_of, default=KERNEL.resolve(), metavar="DIR",
+        help="O= directory, or its name in build/out (default: vm)")
+    add("--build", action="store_true", help="build what has changed before")
+    add("--qemu", default="qemu-system-x86_64", help="default: qemu-system-x86_64")
+    add("--memory", default="1G", help="of the guest (default: 1G)",
+        type=matching(r"\d{1,3}M|1\d{3}M|[12]G", "up to 2G, as 512M or 1G"))
+    add("--time-limit", type=int, default=900, metavar="SECONDS", help="of a boot (default: 900)")
+    add("--name", type=matching(r"\w[\w.-]*", "letters, digits, _ . and - only"),
+        help="of the result (default: the workload's)")
+    add("--results", type=Path, default=RESULTS, metavar="DIR",
+        help="for its files (default: build/results/model)")
+    add("--top", type=int, default=10, metavar="N", help="functions in a table (default: 10)")
     return parser
 
 
@@ -233,18 +209,16 @@ def arguments(argv: list[str]) -> argparse.Namespace:
     """
     parser = make_parser()
     args = parser.parse_args(argv)
-    if args.function is run_workload:
-        args.name = args.name or args.workload
-        given = shlex.join(word for word in argv[1:] if word != "--build")
-        args.command = f'make model ARGS="{given}"'
-        if len(args.range) > MAX_RANGES or len(set(args.range)) < len(args.range):
-            parser.error(f"--range: {MAX_RANGES} functions at most, each once")
-        workload = WORKLOADS[args.workload]
-        try:
-            args.words = pairs(args.set, workload.words, "--set")
-            args.caches = pairs(args.geometry, GEOMETRY | workload.geometry, "--geometry")
-        except ValueError as error:
-            parser.error(str(error))
+    args.name = args.name or args.workload
+    args.command = f'make model ARGS="{shlex.join(word for word in argv if word != "--build")}"'
+    if len(args.range) > MAX_RANGES or len(set(args.range)) < len(args.range):
+        parser.error(f"--range: {MAX_RANGES} functions at most, each once")
+    workload = WORKLOADS[args.workload]
+    try:
+        args.words = pairs(args.set, workload.words, "--set")
+        args.caches = pairs(args.geometry, GEOMETRY | workload.geometry, "--geometry")
+    except ValueError as error:
+        parser.error(str(error))
     return args
 
 
@@ -254,7 +228,7 @@ def main() -> int:
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)
     try:
-        return args.function(args)
+        return run_workload(args)
     except (ModelError, OSError) as error:
         print(f"model: {error}", file=sys.stderr)
         return 1

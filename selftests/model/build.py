@@ -3,6 +3,7 @@
 program, and the guest's modules for one kernel."""
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import re
@@ -30,7 +31,7 @@ def modules_of(kernel: Path) -> Path:
 
 
 def build(kernel: Path) -> None:
-    """Build what has changed. kernel: O= directory. Raises ModelError and OSError."""
+    """Build what has changed, one at a time. kernel: O= directory. Raises ModelError, OSError."""
     for part, why in (("arch/x86/boot/bzImage", "no kernel"),
                       ("Module.symvers", "no Module.symvers (make modules)")):
         if not (kernel / part).is_file():
@@ -42,7 +43,9 @@ def build(kernel: Path) -> None:
     command = ["make", "-C", str(HERE), f"OUT={BUILT}", f"TREE={source}", f"KERNEL={kernel}",
                f"MODULES={modules_of(kernel)}",
                *(f"{name}={os.environ[name]}" for name in ("CC", "LLVM") if os.environ.get(name))]
-    with log.open("wb") as out:  # the job server of make is among the open files
+    # The job server of make is among the open files
+    with (BUILT / ".lock").open("w") as lock, log.open("wb") as out:
+        fcntl.flock(lock, fcntl.LOCK_EX)
         done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=out, stderr=out,
                               close_fds=False, check=False)
     lines = log.read_text(errors="replace").splitlines()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """Boots for the tests of the cache model: each setting that a chosen test asks for once in a
-session, two at a time. CF_BUILD and CF_OUT say where scripts/model.sh built."""
+session, two at a time."""
 from __future__ import annotations
 
 import json
@@ -12,13 +12,11 @@ from typing import Any
 
 import pytest
 
-from selftests.model.build import BUILT
+from selftests.model.build import BUILT, KERNEL, build
 from selftests.model.published import model
 
 Result = dict[str, Any]
 
-FULL = "--geometry l1d=32K:full l2=256K:full llc=1M:full"
-LARGER = "--geometry l1d=64K:16 l2=512K:8 llc=2M:32"
 PREAD = "pread --set calls=5 --append setcpuid=fsrm"
 RING = "ring --set tasks=64 rounds=20"
 RINGS = "rings --set tasks=4:16 switches=200"
@@ -29,9 +27,9 @@ WRITERS = ("writers --set file_kib=1024 writers=2 --range rep_movs_alternative"
 # Name of a boot, and of the fixture that is its result: what it runs
 BOOTS = {
     "calibrate": "calibrate",
-    "larger": f"calibrate {LARGER}",
+    "larger": "calibrate --geometry l1d=64K:16 l2=512K:8 llc=2M:32",
     "keep": "calibrate --geometry nt=keep",
-    "full": f"calibrate {FULL}",
+    "full": "calibrate --geometry l1d=32K:full l2=256K:full llc=1M:full",
     "ring_1": f"{RING} --bound",
     "ring_2": RING,
     "ring_1024": "ring --set tasks=1024 rounds=2 warm=1",
@@ -51,8 +49,8 @@ BOOTS = {
 
 @pytest.fixture(scope="session")
 def built() -> Path:
-    """Where the plugin and the guest are."""
-    assert BUILT.is_dir(), f"{BUILT} is missing: scripts/model.sh selftests.model build makes it"
+    """Where the plugin and the guest are, built for the kernel of the virtual machine."""
+    build(KERNEL.resolve())
     return BUILT
 
 
@@ -67,7 +65,7 @@ def fixture_boots(run_options: list[str], request: pytest.FixtureRequest
                   ) -> Iterator[dict[str, Future[Result]]]:
     """The results of the boots that the chosen tests have as arguments; all begin at the first."""
     def boot(name: str) -> Result:
-        done = model(["run", *BOOTS[name].split(), "--name", name, *run_options])
+        done = model([*BOOTS[name].split(), "--name", name, *run_options])
         assert done.returncode == 0, done.stderr.strip() or done.stdout[-500:]
         return json.loads((Path(run_options[-1]) / f"{name}.json").read_text())
 

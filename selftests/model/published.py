@@ -45,7 +45,7 @@ Result = dict[str, Any]
 class Published:
     """The table of a group.
 
-    group: its name; runs: the options of model run by the run's name; kept: from a run's name and
+    group: its name; runs: the model's arguments by the run's name; kept: from a run's name and
     result what the page needs of each label; options: of the kernel, without CONFIG_; fragments: of
     its configuration, in configs/; kernel: its name in build/out; others: the fragments of further
     kernels by name; on: the runs that are made on one of those, with its name.
@@ -143,7 +143,7 @@ class Published:
             if result is None:
                 if name not in wanted:
                     return True
-                done = model(["run", *self.runs[name], "--name", run, "--kernel", booted])
+                done = model([*self.runs[name], "--name", run, "--kernel", booted])
                 if done.returncode:
                     last = (done.stderr or done.stdout).strip().split("\n")[-1]
                     print(f"{self.group}: {name}: {last}", file=sys.stderr)

@@ -67,7 +67,7 @@ from selftests.results.store import ROOT
 ])
 def test_refused(run_options: list[str], arguments: str, words: str) -> None:
     """Wrong input ends the run with one line that says what is wrong."""
-    done = model(["run", *arguments.split(), *run_options])
+    done = model([*arguments.split(), *run_options])
     assert done.returncode in (1, 2), done.stdout
     assert done.stderr.count("\n") == 1 and words in done.stderr, done.stderr
 
@@ -102,18 +102,20 @@ def qemu_of(directory: Path) -> list[str]:
     return found
 
 
+@pytest.mark.usefixtures("built")
 def test_time_limit(tmp_path: Path) -> None:
     """A guest that does not end is killed."""
-    done = model(["run", "ring", "--time-limit", "1", "--results", str(tmp_path)])
+    done = model(["ring", "--time-limit", "1", "--results", str(tmp_path)])
     assert done.returncode == 1 and "not done after 1 s, killed" in done.stderr
     assert not qemu_of(tmp_path)
 
 
+@pytest.mark.usefixtures("built")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_interrupted(tmp_path: Path, number: int) -> None:
     """A signal ends the run and QEMU; no result is left."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "selftests.model", "run", "ring", "--results", str(tmp_path)],
+        [sys.executable, "-m", "selftests.model", "ring", "--results", str(tmp_path)],
         cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
     deadline = time.monotonic() + 60
