@@ -67,9 +67,9 @@ check: kernel ## All checks of the queue: applies everywhere, each step builds w
 	@scripts/pytest.sh queue selftests/queue
 model: $(if $(filter --kernel% --help,$(ARGS)),tools,kernel) ## Count cache misses: ARGS="ring ..." (ARGS=--help)
 	+@scripts/model.sh selftests.model --build $(WORKLOAD) $(ARGS)
-model-tables: ## Count the published table of GROUP= again, on a kernel built for it (ONLY="pattern ...")
+model-tables: ## Count the published table of GROUP= again, on the kernels built for it
 	@$(MAKE) GROUP= apply
-	+@GROUP= scripts/model.sh selftests.model.published "$(GROUP)" --only="$(ONLY)"
+	+@GROUP= scripts/model.sh selftests.model.published "$(GROUP)"
 text: ## Count the text that the options add to x86_64's defconfig (30 minutes, GROUP=)
 	@[ -n "$(texts)" ] || { echo "make text: error: no table of text of group $(GROUP)" >&2; exit 1; }
 	@$(MAKE) GROUP= apply

@@ -67,9 +67,9 @@ def fixture_boots(run_options: list[str], request: pytest.FixtureRequest
     def boot(name: str) -> Result:
         done = model([*BOOTS[name].split(), "--name", name, *run_options])
         assert done.returncode == 0, done.stderr.strip() or done.stdout[-500:]
-        return json.loads((Path(run_options[-1]) / f"{name}.json").read_text())
+        return dict(json.loads((Path(run_options[-1]) / f"{name}.json").read_text()))
 
-    asked = {name for item in request.session.items for name in item.fixturenames}
+    asked = {name for item in request.session.items for name in getattr(item, "fixturenames", ())}
     with ThreadPoolExecutor(max_workers=min(2, os.cpu_count() or 1)) as pool:
         yield {name: pool.submit(boot, name) for name in BOOTS if name in asked}
         pool.shutdown(cancel_futures=True)

@@ -3,16 +3,14 @@
 """Counts the published table of a group's selftests/GROUP/model.py and makes its page.
 
   python -m selftests.model.published GROUP
-      builds the kernels and the model, boots for all runs, two at a time (--only="PATTERN ...":
-      some of them), but for those that were counted before with the same files and kernel; when all
-      are there, makes Documentation/results/GROUP/model.json and its page
+      builds the kernels and the model, boots for all runs, two at a time, but for those that were
+      counted before with the same files and kernel, and makes the table and its page
 
 Exit status: 0 done, 1 a boot failed or the result cannot be published, 2 usage, 130 interrupted.
 """
 from __future__ import annotations
 
 import argparse
-import fnmatch
 import functools
 import importlib
 import itertools
@@ -107,19 +105,12 @@ class Published:
             "cells": {f"{name}/{label}": cell for name in self.runs
                       for label, cell in self.kept(name, results[name]).items()}}
 
-    def count(self, only: list[str]) -> int:
-        """Boot for each run that was not counted with these files and this kernel; return the exit
-        status.
+    def count(self) -> int:
+        """Boot for each run that was not counted with these files and this kernel, make the table;
+        return the exit status.
 
-        only: patterns as of a shell of the runs' names, none for all. The table is made when all
-        are there. Raises OSError, and ValueError for a pattern that no run has, or a kernel or a
-        repository of which no table is published.
+        Raises OSError, and ValueError for a kernel or a repository of which no table is published.
         """
-        wanted = {name for pattern in only or ["*"]
-                  for name in fnmatch.filter(self.runs, pattern)}
-        for pattern in only:
-            if not fnmatch.filter(self.runs, pattern):
-                raise ValueError(f"no boot {pattern}; there are {' '.join(self.runs)}")
         kernels = {name: KERNEL.with_name(name) for name in self.kernels()}
         kernel = kernels[self.kernel]
         lines = (kernel / ".config").read_text(encoding="utf-8").splitlines()
@@ -131,38 +122,32 @@ class Published:
                   for name, path in kernels.items()}
         code = proofs.contents(HERE, "__main__.py", "result.py", "symbols.py")
         qemu, program = proofs.version("qemu-system-x86_64"), proofs.content(BUILT / "init")
-        counted, done_runs, results = proofs.Proofs("model"), itertools.count(1), {}
+        counted, number = proofs.Proofs("model"), itertools.count(1)
 
-        def one(name: str) -> bool:
+        def one(name: str) -> Result | None:
             booted = self.on.get(name, self.kernel)
             key = proofs.key(files=files, code=code, qemu=qemu, program=program,
                              image=images[booted], options=self.runs[name], geometry=GEOMETRY,
                              workload=repr(WORKLOADS[self.runs[name][0]]))
             run, how = f"{self.group}-{name}", "was counted before"
-            result = counted.lookup(key)
+            result: Result | None = counted.lookup(key)
             if result is None:
-                if name not in wanted:
-                    return True
                 done = model([*self.runs[name], "--name", run, "--kernel", booted])
                 if done.returncode:
                     last = (done.stderr or done.stdout).strip().split("\n")[-1]
                     print(f"{self.group}: {name}: {last}", file=sys.stderr)
-                    return False
-                result = json.loads((RESULTS / f"{run}.json").read_text(encoding="utf-8"))
+                    return None
+                result = dict(json.loads((RESULTS / f"{run}.json").read_text(encoding="utf-8")))
                 counted.store(key, result)
                 how = f"{result['seconds']:.0f} s"
-            results[name] = result
-            if name in wanted:
-                print(f"{self.group}: {next(done_runs)}/{len(wanted)} {name}: {how}", flush=True)
-            return True
+            print(f"{self.group}: {next(number)}/{len(self.runs)} {name}: {how}", flush=True)
+            return result
 
         with ThreadPoolExecutor(max_workers=min(2, os.cpu_count() or 1)) as pool:
-            if not all(list(pool.map(one, self.runs))):
-                return 1
-        if missing := [name for name in self.runs if name not in results]:
-            print(f"{self.group}: the table is made when all are counted; {len(missing)} are not: "
-                  f"{' '.join(missing)}")
-            return 0
+            results = {name: result for name, result in zip(self.runs, pool.map(one, self.runs))
+                       if result is not None}
+        if len(results) < len(self.runs):
+            return 1
         store.unchanged(self.group, files)
         store.publish(self.group, "model", self.table_of(results, files))
         return 0
@@ -215,20 +200,17 @@ def main() -> int:
     """Do what the command line says; return the exit status."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
     parser.add_argument("group")
-    parser.add_argument("--only", type=str.split, default=[], metavar="PATTERNS",
-                        help="count these boots only")
-    args = parser.parse_args()
+    group = parser.parse_args().group
     try:
-        if args.group not in (known := groups()):
-            raise ValueError(f"GROUP={args.group} has no table of the model; "
-                             f"{' '.join(known)} have one")
-        table = known[args.group]
+        if group not in (known := groups()):
+            raise ValueError(f"GROUP={group} has no table of the model; {' '.join(known)} have one")
+        table = known[group]
         for kernel, fragments in table.kernels().items():
             if subprocess.run([ROOT / "scripts/kernel.sh", kernel, *fragments], close_fds=False,
                               stdin=subprocess.DEVNULL, check=False).returncode:
                 return 1
             build(KERNEL.with_name(kernel).resolve())
-        return table.count(args.only)
+        return table.count()
     except (ModelError, OSError, ValueError) as error:
         print(f"model: {error}", file=sys.stderr)
         return 1

@@ -228,8 +228,8 @@ def test_reads_immediates(reads: Result) -> None:
     and a miss each where the lines were pushed out."""
     labels = reads["labels"]
     for width in ("u32", "u64"):
-        for reads in (32, 128, 4096):
-            names = [f"{what}_{width}_{reads}" for what in ("loads", "immediates")]
+        for number in (32, 128, 4096):
+            names = [f"{what}_{width}_{number}" for what in ("loads", "immediates")]
             loads, immediates = (next(
                 function for function in labels[name]["functions"]
                 if function["name"] == f"{name} [test_imv_reads]") for name in names)
@@ -237,8 +237,8 @@ def test_reads_immediates(reads: Result) -> None:
             assert calls == labels[names[1]]["units"] == 5
             # The return address, in each
             assert immediates["loads"] == calls and not immediates["stores"]
-            assert loads["loads"] == (reads + 1) * calls
-            assert misses(loads, "l1d") >= 0.9 * reads * calls
+            assert loads["loads"] == (number + 1) * calls
+            assert misses(loads, "l1d") >= 0.9 * number * calls
             assert misses(immediates, "l1d") <= calls
 
 
