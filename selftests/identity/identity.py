@@ -11,9 +11,9 @@ Compares base + ungated patches with the whole series, both configured with all 
    for vmlinux.
 2. An object whose command and text are the same on both sides is the same. texts.py says when texts
    that are not equal are the same. An object that includes a file by the assembler never is.
-3. All other objects are compiled in both states, by kbuild's command for them, and their machine
-   code is compared (compare.py). Each declaration that was left out to find two texts the same is
-   in one of these objects at least. Linker scripts are compared as text.
+3. All other objects are compiled in both states, by kbuild's command for them, and compared as
+   bytes (compare.py). Each declaration that was left out to find two texts the same is in one of
+   these objects at least. Linker scripts are compared as text.
 
 __LINE__ is fixed, and both states are built at one place, state/, by moving them there: neither
 paths nor the lines that a hunk moves reach an object. A PASS is kept (selftests/proofs.py). What
@@ -79,13 +79,15 @@ CONFIGURATION += ("scripts/kernel.sh", "scripts/lib.sh")
 CODE = ("identity/cc.sh", "identity/compare.py", "identity/identity.py", "identity/texts.py")
 CODE += ("queue/mover.py", "queue/patchqueue.py", "queue/proc.py", "queue/scratch.py", "proofs.py")
 SPACE_MIB = 3500
+# objtool has klp, which compare.py may need, if this is there
+XXHASH = Path("/usr/include/xxhash.h")
 FIXED_LINE = "#pragma GCC system_header\n#undef __LINE__\n#define __LINE__ 1\n"
 # The symbols that arch/x86/boot takes from vmlinux
 VMLINUX = "".join(
     f".globl {name}\n{name}: .long 0\n"
     for name in ("_text", "__start_rodata", "_sinittext", "__inittext_end", "__bss_start", "_end")
 )
-OBJTOOL = "tools/objtool/objtool"
+OBJTOOL = compare.OBJTOOL.as_posix()
 COMMAND = re.compile(r"savedcmd_\S+ := (.*)")
 INCLUDES = re.compile(r"\.(?:incbin|include)\b")
 # What lets the compiler keep what nothing uses
@@ -167,6 +169,7 @@ def prepare() -> None:
     made_with = proofs.key(
         tools=proofs.toolchain(*COMPILER.split()),
         code=proofs.contents(HERE, "cc.sh", "identity.py"),
+        objtool_has_klp=proofs.content(XXHASH),
         variables=proofs.variables(),
     )
     if stamp.is_file() and stamp.read_text() == made_with:
@@ -359,7 +362,7 @@ def findings(everything: bool) -> tuple[list[str], str]:
         compile_objects(state, compiled)
     pairs = [(name, OUT_A / name, OUT_B / name) for name in both if not any(there[name])]
     pairs += [(name, *(WORK / state / "objects" / name for state in SIDES)) for name in compiled]
-    functions, differences = compare.compare_pairs(pairs, JOBS)
+    functions, differences = compare.compare_pairs(pairs, JOBS, OUT_A / OBJTOOL)
     a, b = linker_scripts(OUT_A), linker_scripts(OUT_B)
     found += differences
     found += [f"{name}: linker script: differs"

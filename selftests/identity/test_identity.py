@@ -136,7 +136,7 @@ def test_script_off_is_not_off(queue: Path) -> None:
     fill(queue, {"preparation.patch": PREPARATION}, {"not-off.patch": NOT_OFF})
     run = run_script(queue)
     assert run.returncode == 1
-    assert "unit.o: added: data size: A: absent B: 4 (.bss)\n" in run.stdout
+    assert "unit.o: added: symbol, size 0x4 in .bss (g O): only in B\n" in run.stdout
 
 
 def test_script_leaves_a_pushed_tree_alone(queue: Path) -> None:
