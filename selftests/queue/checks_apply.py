@@ -116,7 +116,9 @@ def check_refresh_stable(queue: Queue, sources: Sources, tmp_path: Path) -> list
 def check_groups_apply(queue: Queue, sources: Sources, tmp_path: Path) -> list[str]:
     """The ungated groups and any one gated group apply without the others, and do not touch.
 
-    A group that needs others is left out. What a group changes and takes back is not touched.
+    A group that needs others is left out. One that needs patches of another gated group applies
+    behind these, and may touch what other groups touch. What a group changes and takes back is not
+    touched.
     """
     repo = make_repo(queue, sources, tmp_path / "groups-apply")
     ungated = [patch for group in queue.groups if not group.gated for patch in group.patches]
@@ -129,9 +131,11 @@ def check_groups_apply(queue: Queue, sources: Sources, tmp_path: Path) -> list[s
         if not group.gated or queue.needs(group)[0]:
             continue
         checkout(repo, "prepared")
-        found = git_am(repo, group.patches)
+        needed = [patch for patch in queue.patches
+                  if patch.name in queue.needs(group)[1] and patch not in ungated]
+        found = git_am(repo, [*needed, *group.patches])
         findings += [f"group {group.name} without the others: {finding}" for finding in found]
-        if not found:
+        if not found and not needed:
             diff = must(["git", "diff", "-U3", "--no-renames", "prepared", "HEAD"], repo)
             ranges[group.name] = [(change.path, range(hunk.start, hunk.start + hunk.count))
                                   for change in parse_diff(diff) for hunk in change.hunks]

@@ -13,16 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from selftests.bench.measure import command, machine_words, page_of, samples
+from selftests.bench.returns import returns, routines
 from selftests.results.store import Table
-from selftests.usercopy.auto import is_zen4, returns, routines, write_headers
 
 HERE = Path(__file__).resolve().parent
 # What the table depends on, and this file
-PROGRAMS = ("copies.c", "auto.py")
-MEASURES = ("hot", "misaligned", "aliased", "cold", "written", "random64", "random512",
-            "distances", "calls")
-COPIES = ("none", "fsrm", "auto", "checked", "erms", "movsq", "unrolled", "string", "words",
-          "const")
+PROGRAMS = ("copies.c", "../bench/returns.py")
+MEASURES = ("hot", "misaligned", "aliased", "cold", "written", "random64", "random512", "calls")
+COPIES = ("none", "fsrm", "erms", "movsq", "unrolled", "string", "words", "const")
 # System calls that differ by copies: without, with, what these are
 CALLS = (("sigprocmask", "sigprocmask_out", "rt_sigprocmask(): copy_to_user(8)"),
          ("sigprocmask", "sigprocmask_both", "rt_sigprocmask(): copy_from_user(8), copy_to_user(8)"),
@@ -31,9 +29,6 @@ CALLS = (("sigprocmask", "sigprocmask_out", "rt_sigprocmask(): copy_to_user(8)")
          ("clock_getres", "clock_getres_out", "clock_getres(): copy_to_user(16) in a function"),
          ("epoll_ctl", "epoll_ctl_in", "epoll_ctl(): copy_from_user(12)"),
          ("pselect6", "pselect6_in", "pselect6(): 16 bytes, in place in mainline, too"))
-# Bytes of the rows at random distances, and how many cycles slower auto may be there below 1 KiB
-DISTANCES = (1, 8, 16, 64, 128, 256, 512, 1024, 4096, 65536)
-RANDOM_CYCLES = 2
 # Cycles of the time-stamp counter that STAC and CLAC are taken to need: stated, not measured
 PAIR = 20
 
@@ -45,11 +40,11 @@ def build(tree: Path, directory: Path) -> Path:
     objects = routines(tree, directory, (
         ("copy_user_64.S", "movsq.o", ["-DSYM_SUFFIX=_movsq"]),
         ("copy_user_64.S", "erms.o", ["-DSYM_SUFFIX=_erms", "-DCPU_HAS=X86_FEATURE_ERMS"]),
-        ("copy_user_variants_64.S", "variants.o", [])))
-    write_headers(tree, directory)
+        ("copy_user_unrolled_64.S", "unrolled.o", []),
+        ("copy_user_string_64.S", "string.o", [])))
     program = directory / "copies"
     header = (tree / "arch/x86/include/asm/uaccess_inline.h").resolve()
-    command("gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-mno-red-zone", f"-I{directory}",
+    command("gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-mno-red-zone",
             f'-DINLINE_HEADER="{header}"', "-o", program, HERE / "copies.c", *objects)
     return program
 
@@ -60,25 +55,6 @@ def run(tree: Path, rounds: int) -> dict[str, Any]:
         program = build(tree, Path(directory))
         cells = {measure: samples(program, measure, rounds) for measure in MEASURES}
     return {"cells": cells, "returns": returns()}
-
-
-def complaints(block: dict[str, Any]) -> list[str]:
-    """Return a line for each row of random distances in which auto is slower than it may be.
-
-    On a CPU whose distances auto checks it is not slower than mainline from 1 KiB on, and at most
-    RANDOM_CYCLES slower below.
-    """
-    if not is_zen4(block["machine"]):
-        return []
-    found = []
-    for size in DISTANCES:
-        if not (copies := block["cells"].get(f"distances/{size}")):
-            found.append(f"distances/{size}: not timed")
-            continue
-        auto, mainline = copies["auto"][0], max(copies["fsrm"][0], copies["fsrm_again"][0])
-        if auto > mainline + (RANDOM_CYCLES if size < 1024 else 0):
-            found.append(f"distances/{size}: auto {auto:.1f}, mainline {mainline:.1f} cycles")
-    return found
 
 
 def ratio(copies: Sample, slow: str, fast: str) -> tuple[float, float]:
@@ -98,7 +74,6 @@ HEADS = {
             "copy",
     "random64": "Sizes drawn from 1 to 64 bytes, hot: cycles for a copy",
     "random512": "Sizes drawn from 1 to 512 bytes, hot: cycles for a copy",
-    "distances": "Random distances of the addresses, 0 to 4095, hot: cycles for a copy",
 }
 
 
@@ -148,9 +123,8 @@ def verdict(result: dict[str, Any], slow: str, fast: str, least: float, low: int
 ABOUT = (
     "Noise: the difference between two turns of the same copy, fsrm. none is a call that copies "
     "nothing; fsrm is mainline's copy on a CPU with that flag, erms (rep_movs_alternative) on one "
-    "with ERMS only, movsq on one with neither; auto is what x86_usercopy=auto executes on this "
-    "CPU if it has FSRM, checked is fsrm with Zen 4's check of the addresses; unrolled and string "
-    "are what x86_usercopy= can choose, const and words are X86_USERCOPY_CONST of a constant and a "
+    "with ERMS only, movsq on one with neither; unrolled and string are what x86_usercopy= can "
+    "choose, const and words are X86_USERCOPY_CONST of a constant and a "
     "variable size: all as they stand in the tree. Loop and call are included, STAC, CLAC and the "
     "check of the address are not. \"a: b\" is how many times faster a is than b, in brackets with "
     f"{PAIR} cycles for STAC and CLAC added to both: a figure that is stated here, not measured.")

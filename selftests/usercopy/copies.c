@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Times user copies in user space, on the real CPU: the kernel's own routines, assembled unchanged,
- * and its copies in place, from its header. What the kernel does around a copy (STAC,
+ * and its inline copies, from its header. What the kernel does around a copy (STAC,
  * CLAC, masking the address) is left out: the first two cannot be executed here.
  *
  * usage: copies MEASURE ROUNDS
@@ -14,13 +14,11 @@
  *   calls       system calls of this kernel that differ by a copy
  *   random64    sizes that are drawn from 1 to 64, hot: 65536 draws, for no predictor to learn
  *   random512   sizes that are drawn from 1 to 512, hot
- *   distances   1 byte to 64 KiB, hot, at random distances, 0 to 4095
  *
  * A line of JSON for each sample: copy, bytes, cycles of the time-stamp counter for a copy, with
  * the loop around it. Each copy but "const" and "words" is called, as _copy_from_user() and
- * _copy_to_user() are; these two are in place, of a constant and of a variable size. "none" is that
- * call and no copy, "auto" what x86_usercopy=auto executes on this CPU if it has FSRM, "checked"
- * rep movsb with the check of Zen 4. In each round all take their turn; "fsrm" has two, "fsrm" and
+ * _copy_to_user() are; these two are inline, of a constant and of a variable size. "none" is that
+ * call and no copy. In each round all take their turn; "fsrm" has two, "fsrm" and
  * "fsrm_again": the difference is the machine's noise.
  */
 #include <err.h>
@@ -36,7 +34,7 @@
 #include <unistd.h>
 #include <x86intrin.h>
 
-/* What the header of copies in place takes from others, but for __always_inline of libc */
+/* What the header of inline copies takes from others, but for __always_inline of libc */
 typedef uint8_t u8;
 typedef uint16_t u16;
 typedef uint32_t u32;
@@ -48,7 +46,6 @@ typedef uint64_t u64;
 #define __uaccess_begin() do { } while (0)
 #define __uaccess_end() do { } while (0)
 #include INLINE_HEADER
-#include "auto.h"	/* written by auto.py */
 
 #define LINE 64
 #define CALLS 2000	/* copies of one sample */
@@ -56,7 +53,7 @@ typedef uint64_t u64;
 #define DRAWS 65536
 #define COUNT(a) (sizeof(a) / sizeof(*(a)))
 
-#define LARGEST 65536
+#define LARGEST 4096
 static unsigned char source[LARGEST + 4096] __attribute__((aligned(4096)));
 static unsigned char target[LARGEST + 4096] __attribute__((aligned(4096)));
 
@@ -74,9 +71,7 @@ static __attribute__((noinline, aligned(64))) size_t name(void *dst, const void 
 		     : : "memory", "rax", "cc");	\
 	return n;	\
 }
-COPY(fsrm, MAINLINE)
-COPY(automatic, AUTO)
-COPY(checked, CHECKED)
+COPY(fsrm, "rep movsb\n.nops 3, 3")	/* the five bytes of a call */
 COPY(erms, "call rep_movs_alternative_erms")
 COPY(movsq, "call rep_movs_alternative_movsq")
 COPY(unrolled, "call copy_user_unrolled")
@@ -86,8 +81,7 @@ static const struct copy {
 	const char *name;
 	size_t (*call)(void *dst, const void *src, size_t n);
 } copies[] = {
-	{ "none", none }, { "fsrm", fsrm }, { "fsrm_again", fsrm }, { "auto", automatic },
-	{ "checked", checked }, { "erms", erms },
+	{ "none", none }, { "fsrm", fsrm }, { "fsrm_again", fsrm }, { "erms", erms },
 	{ "movsq", movsq }, { "unrolled", unrolled }, { "string", string },
 };
 
@@ -262,29 +256,6 @@ static void calls(void)
 	CALL("pselect6_in", 16, SYS_pselect6, 0, NULL, NULL, NULL, &zero, mask);
 }
 
-/* The branch that looks at the distance cannot be predicted */
-static void distances_of(size_t n)
-{
-	const uint16_t *draws = draws_below(4096);
-	size_t count = n < 4096 ? DRAWS : DRAWS / 16;
-
-	for (size_t c = 0; c < COUNT(copies); c++) {
-		uint64_t start = begin();
-
-		for (size_t i = 0; i < count; i++)
-			copies[c].call(target + draws[i], source, n);
-		print(copies[c].name, n, end() - start, count);
-	}
-}
-
-static void distances(void)
-{
-	static const size_t of[] = { 1, 8, 16, 64, 128, 256, 512, 1024, 4096, LARGEST };
-
-	for (size_t i = 0; i < COUNT(of); i++)
-		distances_of(of[i]);
-}
-
 int main(int argc, char **argv)
 {
 	const char *measure = argc == 3 ? argv[1] : "";
@@ -312,8 +283,6 @@ int main(int argc, char **argv)
 			drawn(64);
 		else if (!strcmp(measure, "random512"))
 			drawn(512);
-		else if (!strcmp(measure, "distances"))
-			distances();
 		else
 			return 2;
 	}

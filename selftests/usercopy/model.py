@@ -17,8 +17,8 @@ from selftests.results.store import Table
 CALLS = "calls"
 BOOTS = {
     CALLS: [],
-    "auto": [],
-    "auto, FSRM": ["setcpuid=fsrm"],
+    "inline": [],
+    "inline, FSRM": ["setcpuid=fsrm"],
     "unrolled": ["x86_usercopy=unrolled"],
     "string": ["x86_usercopy=string"],
     "fast_string": ["x86_usercopy=fast_string"],
@@ -68,7 +68,7 @@ def per_call(table: Table, boot: str, ioctl: str) -> tuple[float, float]:
 
 def page(table: Table) -> str:
     """Return the page, without its head: the table, with what it counts under it."""
-    first = result_of(table, cell_name("auto"))
+    first = result_of(table, cell_name("inline"))
     rows = [["instructions / accesses of a call", *BOOTS]]
     for ioctl, about in IOCTLS.items():
         calls = [per_call(table, boot, ioctl) for boot in BOOTS]

@@ -10,14 +10,14 @@ from selftests.results.store import Table
 
 SIZES = (1, 8, 16, 32, 48, 64, 128, 256, 512, 4096)
 # Heads of the columns by the name of the copy
-COPIES = {"fsrm": "rep movsb (mainline)", "auto": "auto", "unrolled": "unrolled",
+COPIES = {"fsrm": "rep movsb (mainline)", "unrolled": "unrolled",
           "const": "inline"}
 STAC_CLAC = 20    # cycles that README adds to a copy for the two, stated and not measured
 
 
-def pair(cpu: str, cell: str, copy: str, base: str = "fsrm", table: str = "bench") -> str:
+def pair(cpu: str, cell: str, copy: str) -> str:
     """Return the cycles of mainline's copy and of another one."""
-    before, after = (timed(f"usercopy/{table}", cpu, cell, name) for name in (base, copy))
+    before, after = (timed("usercopy/bench", cpu, cell, name) for name in ("fsrm", copy))
     return f"{before:.1f} to {after:.1f}"
 
 
@@ -30,15 +30,14 @@ def const_gains() -> list[Row]:
 
     def instructions(call: str) -> str:
         before, after = (per_unit("usercopy/model", f"ioctl-{run}/{call}", "instructions")
-                         for run in ("calls", "auto"))
+                         for run in ("calls", "inline"))
         return f"{before:.0f} to {after:.0f}"
     text, whole = cells("usercopy/text", "X86_USERCOPY_CONST")[0]["instructions"]
     return [
         Row("X86_USERCOPY_CONST", "copies of small constant sizes",
             f"8 bytes, hot: {speedup('Zen 4')} times as fast on Zen 4, {speedup('Zen 5')} on Zen 5",
             f"slower: 64 bytes just written, {pair('Zen 4', 'written/64', 'const')} cycles on "
-            f"Zen 4; random size, {pair('Zen 5', 'random64/64', 'words')} on Zen 5; "
-            "no gain if cold",
+            f"Zen 4; random size, {pair('Zen 5', 'random64/64', 'words')} on Zen 5; no gain if cold",
             evidence("usercopy/bench", "Zen 4", "Zen 5")),
         Row("X86_USERCOPY_CONST", "system calls, on a CPU without FSRM",
             f"rt_sigprocmask(): {instructions('sigprocmask')} instructions; "
@@ -49,15 +48,8 @@ def const_gains() -> list[Row]:
 
 def gains() -> list[Row]:
     """Return the rows of README's table of gains."""
-    alone = pair("Zen 4", "isolated/1024/32-4095", "auto", "movsb", "bench_window")
     return [
         *const_gains(),
-        Row("x86_usercopy=auto", "destination 1 to 15 bytes above the source modulo 4 KiB",
-            f"2 bytes above, hot: {pair('Zen 4', 'aliased/1', 'auto')} cycles for 1 byte, "
-            f"{pair('Zen 4', 'aliased/4096', 'auto')} for 4 KiB",
-            "slower otherwise: 128 bytes at random distances "
-            f"{pair('Zen 4', 'distances/128', 'auto')} cycles, 1 KiB one at a time {alone}",
-            evidence("usercopy/bench", "Zen 4")),
         Row("x86_usercopy=unrolled", "copies of medium size",
             f"128 bytes, hot: {pair('Zen 5', 'hot/128', 'unrolled')} cycles on Zen 5",
             f"slower on Zen 4: 128 bytes {pair('Zen 4', 'hot/128', 'unrolled')} cycles, 4 KiB "

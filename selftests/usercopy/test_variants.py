@@ -9,13 +9,10 @@ import pytest
 from selftests.preparations.harness import ROUTINES, build, failures, sweep
 from selftests.queue.scratch import Sources
 
-VARIANTS = "arch/x86/lib/copy_user_variants_64.S"
-
-
 UNROLLED, STRING = "copy_user_unrolled", "copy_user_string"
 MISTAKES = {
     "block": (f"{UNROLLED} copy_bytes", "40, 48, 56", "40, 48"),
-    "last": (f"{STRING} copy_bytes", '"-8(%rdi,%rcx)"', '"-7(%rdi,%rcx)"'),
+    "last": (f"{STRING} copy_bytes", "movq %rax, -8(%rdi,%rcx)", "movq %rax, -7(%rdi,%rcx)"),
     "words": (f"{STRING} store_fault_residue", "leaq (%rax,%rcx,8), %rcx",
               "leaq (,%rcx,8), %rcx"),
 }
@@ -26,11 +23,10 @@ MORE = {
     "word": (f"{UNROLLED} copy_bytes", "addq $8, %rsi", "addq $7, %rsi"),
     "low_half": (f"{UNROLLED} large_count_residue", "cmpq $64, %rcx\n\tjb",
                  "cmpl $64, %ecx\n\tjb"),
-    "small": (f"{STRING} copy_bytes", "cmpq $8, %rcx\n\tjb .Lstring_bytes",
-              "cmpq $9, %rcx\n\tja .Lstring_bytes"),
+    "small": (f"{STRING} copy_bytes", "cmpq $8, %rcx\n\tjb .Lbytes",
+              "cmpq $9, %rcx\n\tja .Lbytes"),
     "rest": (f"{STRING} copy_bytes", "andl $7, %eax", "andl $3, %eax"),
-    "fixup": (f"{STRING} load_fault_residue", ".Lstring_words, .Lstring_fault",
-              ".Lstring_words, .Lstring_bytes"),
+    "fixup": (f"{STRING} load_fault_residue", ".Lwords, .Lfault", ".Lwords, .Lbytes"),
     "count": (f"{STRING} large_count_bytes", "shrq $3, %rcx", "shrl $3, %ecx"),
 }
 
@@ -41,11 +37,12 @@ MORE = {
 def test_variant_control(tmp_path: Path, found_by: str, right: str, wrong: str) -> None:
     """A mistake in one of the variants is found by the property that it breaks."""
     tree = Sources.from_env().kernel()
-    variants = tree / VARIANTS
-    for routine in (*ROUTINES, VARIANTS):
+    variants = [f"arch/x86/lib/{name}_64.S" for name in (UNROLLED, STRING)]
+    for routine in (*ROUTINES, *variants):
         shutil.copy(tree / routine, tmp_path)
-    text = variants.read_text()
+    changed = tmp_path / f"{found_by.split()[0]}_64.S"
+    text = changed.read_text()
     assert text.count(right) == 1
-    (tmp_path / variants.name).write_text(text.replace(right, wrong))
+    changed.write_text(text.replace(right, wrong))
     verdicts = sweep(build(tree, tmp_path / "out", COPYLOOPS_SRC=tmp_path))[0]
     assert found_by in failures(verdicts), failures(verdicts)

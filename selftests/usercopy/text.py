@@ -30,7 +30,9 @@ FILES = ("selftests/usercopy/text.py",)
 CONFIGURATION = "x86_64_defconfig"
 # Each option with the objects of its own
 OPTIONS = {
-    "X86_USERCOPY_VARIANTS": ["arch/x86/lib/copy_user_variants_64.o",
+    "X86_MOVSB_DISTANCE": ["arch/x86/lib/copy_user_unrolled_64.o"],
+    "X86_USERCOPY_VARIANTS": ["arch/x86/lib/copy_user_unrolled_64.o",
+                              "arch/x86/lib/copy_user_string_64.o",
                               "arch/x86/lib/usercopy_variant.o"],
     "X86_USERCOPY_CONST": []}
 # Copies are calls, or in place with a site that alternatives are applied to

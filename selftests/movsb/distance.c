@@ -4,9 +4,10 @@
  * 4 KiB: some CPUs take far longer for rep movsb where it is small. In user space, on the real CPU,
  * with the kernel's own routines; and the system calls that copy, on the kernel that runs.
  *
- * usage: window hot|isolated|calls ROUNDS [BYTES]
+ * usage: distance hot|isolated|random|calls ROUNDS [BYTES]
  *   hot       copies without a pause between them
  *   isolated  one copy at a time, the store buffer empty before and after it
+ *   random    the same at random distances, which no CPU predicts; "delta" is 4096
  *   calls     pread() and pwrite() of a file in memory, read() of a pipe and of a Unix socket
  *
  * A line of JSON for each distance ("delta") and size, by copy: median, lower and upper quartile
@@ -14,8 +15,8 @@
  * samples each, in cycles of the time-stamp counter for a copy; calls: over the samples, at one
  * alignment. BYTES: of that size only. The copies of a sample follow each other; "none" is the call
  * of a routine that copies nothing, "again" rep movsb once more: the difference is the machine's
- * noise. "checked" is rep movsb with the check of Zen 4, "auto" what x86_usercopy=auto executes on
- * this CPU.
+ * noise. "checked" is rep movsb with the check of Zen 4, "series" what the series executes on this
+ * CPU.
  */
 #include <err.h>
 #include <stdbool.h>
@@ -27,7 +28,7 @@
 #include <unistd.h>
 
 #include "../bench/tsc.h"
-#include "auto.h"	/* this and copies.h are written by auto.py */
+#include "site.h"	/* this and copies.h are written by site.py */
 
 #define COUNT(a) (sizeof(a) / sizeof(*(a)))
 #define PAGE 4096
@@ -35,7 +36,7 @@
 #define ALIGNMENTS 64
 #define MOST_ROUNDS 101
 
-static const size_t sizes[] = { 1, 16, 64, 128, 256, 512, 1024, 4096, 32768, LARGEST };
+static const size_t sizes[] = { 1, 8, 16, 64, 128, 256, 512, 1024, 4096, 32768, LARGEST };
 /* After 0 to 127; behind these the destination ends before the source begins, modulo 4 KiB */
 static const size_t far[] = {
 	128, 160, 192, 256, 512, 1024, 2048, 3072, 3840, 4000, 4032, 4048, 4064, 4080, 4088, 4095,
@@ -70,8 +71,8 @@ static const struct copy {
 	const char *name;
 	copy_function *const *at;
 } copies[] = {
-	{ "none", none }, { "movsb", movsb }, { "again", movsb }, { "auto", automatic },
-	{ "checked", checked }, { "unrolled", unrolled }, { "string", string },
+	{ "none", none }, { "movsb", movsb }, { "again", movsb }, { "series", series },
+	{ "checked", checked }, { "unrolled", unrolled },
 };
 
 static int rising(const void *a, const void *b)
@@ -150,6 +151,35 @@ static void print_sweep(size_t n, size_t delta, long rounds, bool isolated)
 		print_values(copies[c].name, medians[c], count, c == COUNT(copies) - 1);
 }
 
+/* Medians over the places of the code; each sample goes through the same draws */
+static void print_random(size_t n, long rounds)
+{
+	static uint16_t draws[1 << 16];
+	static double samples[COUNT(copies)][PLACES * MOST_ROUNDS];
+	size_t count = n < PAGE ? COUNT(draws) : COUNT(draws) / 16;
+	uint32_t x = 2463534242;
+
+	for (size_t i = 0; i < COUNT(draws); i++) {
+		x ^= x << 13;
+		x ^= x >> 17;
+		x ^= x << 5;
+		draws[i] = x % PAGE;
+	}
+	for (long r = 0; r < rounds * PLACES; r++) {
+		for (size_t c = 0; c < COUNT(copies); c++) {
+			copy_function *copy = copies[c].at[r % PLACES];
+			uint64_t start = cycles();
+
+			for (size_t i = 0; i < count; i++)
+				copy(target + draws[i], source, n);
+			samples[c][r] = (double)(cycles() - start) / count;
+		}
+	}
+	printf("{\"bytes\": %zu, \"delta\": %d, ", n, PAGE);
+	for (size_t c = 0; c < COUNT(copies); c++)
+		print_values(copies[c].name, samples[c], rounds * PLACES, c == COUNT(copies) - 1);
+}
+
 /* A call that copies n bytes between the kernel and at: cycles. fds: what it reads and writes. */
 enum call { PREAD, PWRITE, PIPE, SOCKET, CALLS };
 static const char * const call_names[CALLS] = { "pread", "pwrite", "pipe", "socket" };
@@ -216,9 +246,12 @@ int main(int argc, char **argv)
 	long rounds = argc >= 3 ? atol(argv[2]) : 0;
 	size_t only = argc == 4 ? atol(argv[3]) : 0;
 	bool in_calls = !strcmp(measure, "calls"), isolated = !strcmp(measure, "isolated");
+	bool random = !strcmp(measure, "random");
 
-	if (rounds < 1 || rounds > MOST_ROUNDS || (!in_calls && !isolated && strcmp(measure, "hot")))
-		errx(2, "usage: window hot|isolated|calls ROUNDS (1 to %d) [BYTES]", MOST_ROUNDS);
+	if (rounds < 1 || rounds > MOST_ROUNDS ||
+	    (!in_calls && !isolated && !random && strcmp(measure, "hot")))
+		errx(2, "usage: distance hot|isolated|random|calls ROUNDS (1 to %d) [BYTES]",
+		     MOST_ROUNDS);
 	source = pages(LARGEST + 2 * PAGE);
 	target = pages(LARGEST + 2 * PAGE);
 	for (size_t i = 0; i < LARGEST + 2 * PAGE; i++)
@@ -226,7 +259,9 @@ int main(int argc, char **argv)
 	for (size_t s = 0; s < COUNT(sizes); s++) {
 		if (only && sizes[s] != only)
 			continue;
-		for (size_t d = 0; d < 128 + COUNT(far); d++) {
+		if (random)
+			print_random(sizes[s], rounds);
+		for (size_t d = 0; !random && d < 128 + COUNT(far); d++) {
 			size_t delta = d < 128 ? d : far[d - 128];
 
 			if (!in_calls)

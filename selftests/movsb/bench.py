@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Times user copies by the distance of their addresses modulo 4 KiB: window.c, in user space on the
-real CPU, and four system calls on the kernel that runs.
+"""Times user copies by the distance of their addresses modulo 4 KiB: distance.c, in user space on
+the real CPU, and four system calls on the kernel that runs.
 
-`make bench GROUP=usercopy` makes Documentation/results/usercopy/bench_window.rst. Neighbouring
-distances that behave alike are one row.
+`make bench GROUP=movsb` makes Documentation/results/movsb/bench.rst. Neighbouring distances that
+behave alike are one row.
 """
 from __future__ import annotations
 
@@ -15,25 +15,30 @@ from typing import Any
 
 from selftests.bench.claims import compare, lines_of
 from selftests.bench.measure import Measured, command, machine_words, page_of
+from selftests.bench.returns import returns, routines
+from selftests.movsb.site import is_zen4, write_headers
 from selftests.results.store import Table
-from selftests.usercopy.auto import is_zen4, returns, routines, write_headers
 
 HERE = Path(__file__).resolve().parent
 # What the table depends on, and this file
-PROGRAMS = ("window.c", "auto.py", "../bench/claims.py", "../bench/tsc.h")
-COPIES = ("none", "movsb", "again", "auto", "checked", "unrolled", "string")
+PROGRAMS = ("distance.c", "site.py", "../bench/claims.py", "../bench/returns.py", "../bench/tsc.h")
+COPIES = ("none", "movsb", "again", "series", "checked", "unrolled")
 CALLS = ("pread", "pwrite", "pipe", "socket")
-MEASURES = {"hot": COPIES, "isolated": COPIES, "calls": CALLS}
+MEASURES = {"hot": COPIES, "isolated": COPIES, "random": COPIES, "calls": CALLS}
 # Two medians are alike if they differ by no more than a tenth, or this many cycles
 ALIKE, CYCLES = 0.1, 8
-# auto may take so many cycles, or this part of rep movsb's time, longer
+# A check may take so many cycles, or this part of rep movsb's time, longer
 ALLOWED = {"hot": (3.0, 0.03), "isolated": (5.0, 0.05)}
-# Where a body is linked is some cycles on Zen 4: copies moved behind the others, see auto.py
+# Where a body is linked is some cycles on Zen 4: copies moved behind the others, see site.py
 ORDERS = (0, 2, 4)
-# On a CPU whose distances auto checks: bytes, and the most of rep movsb's time at distances 1 to 15
+# On a CPU whose distances are checked: bytes, and the most of rep movsb's time at distances 1 to 15
 GAINS = {1: 0.5, 16: 0.5, 64: 0.5, 256: 0.3, 4096: 0.15, 32768: 0.15, 65536: 0.15}
 
-# A row that window.c prints: bytes, delta, then of each copy median, quartiles and worst, in cycles
+# Bytes of the rows at random distances, and how many cycles slower a check may be below 1 KiB
+RANDOM = (1, 8, 16, 64, 128, 256, 512, 1024, 4096, 65536)
+RANDOM_CYCLES = 2
+
+# A row that distance.c prints: bytes, delta, then of each copy median, quartiles and worst, in cycles
 Row = dict[str, Any]
 
 
@@ -74,23 +79,23 @@ def middle(orders: list[list[Row]], names: tuple[str, ...]) -> list[Row]:
 
 
 def compared(measure: str, rows: list[Row]) -> dict[str, Any]:
-    """Return how auto compares with rep movsb, by every size and distance."""
+    """Return how the series compares with rep movsb, by every size and distance."""
     return compare(((f"{measure}/{row['bytes']}/{row['delta']}", row["movsb"][0], row["again"][0],
-                     row["auto"][0]) for row in rows), *ALLOWED[measure])
+                     row["series"][0]) for row in rows), *ALLOWED[measure])
 
 
 def build(tree: Path, directory: Path, order: int = 0) -> Path:
-    """Build window.c in a link order, with auto.h as it is in the directory if it is there."""
-    program = directory / f"window-{order}"
-    objects = routines(tree, directory, (("copy_user_variants_64.S", "copy.o", []),))
+    """Build distance.c in a link order."""
+    program = directory / f"distance-{order}"
+    objects = routines(tree, directory, (("copy_user_unrolled_64.S", "copy.o", []),))
     write_headers(tree, directory, order)
     command("gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-mno-red-zone", "-fno-toplevel-reorder",
-            "-D_GNU_SOURCE", f"-I{directory}", "-o", program, HERE / "window.c", *objects)
+            "-D_GNU_SOURCE", f"-I{directory}", "-o", program, HERE / "distance.c", *objects)
     return program
 
 
 def rows_of(program: Path, *arguments: object) -> list[Row]:
-    """Run window.c once; return its rows. Raises BenchError."""
+    """Run distance.c once; return its rows. Raises BenchError."""
     return [json.loads(line) for line in command(program, *map(str, arguments)).splitlines()]
 
 
@@ -103,8 +108,8 @@ def run(tree: Path, rounds: int) -> dict[str, Any]:
             timed = programs if names is COPIES else programs[:1]
             rows = middle([rows_of(program, measure, rounds) for program in timed], names)
             cells[measure] = joined(rows, names)
-            print(f"window: {measure}: {rounds} rounds", flush=True)
-            if names is COPIES:
+            print(f"distance: {measure}: {rounds} rounds", flush=True)
+            if measure in ALLOWED:
                 found[measure] = compared(measure, rows)
     return {"cells": cells, "compared": found, "orders": len(ORDERS), "returns": returns()}
 
@@ -121,25 +126,42 @@ def in_window(size: int, block: dict[str, Any]) -> list[tuple[int, dict[str, lis
     return found
 
 
+def slower_at_random(block: dict[str, Any]) -> list[str]:
+    """Return a line for each row of random distances in which the series is slower than it may be:
+    from 1 KiB on than mainline, below by more than RANDOM_CYCLES."""
+    lines = []
+    for size in RANDOM:
+        if not (copies := block["cells"].get(f"random/{size}/4096")):
+            lines.append(f"random/{size}: not timed")
+            continue
+        series, mainline = copies["series"][0], max(copies["movsb"][0], copies["again"][0])
+        if series > mainline + (RANDOM_CYCLES if size < 1024 else 0):
+            lines.append(f"random/{size}: series {series:.1f}, mainline {mainline:.1f} cycles")
+    return lines
+
+
 def complaints(block: dict[str, Any]) -> list[str]:
-    """Return a line for each cell of a block in which auto is slower than it may be, and, on a CPU
-    whose distances auto checks, for each size for which it does not gain what it should."""
+    """Return a line for each cell of a block in which the series is slower than it may be, and, on
+    a CPU whose distances are checked, for each size for which it does not gain what it should."""
     found = [line for measure in block.get("compared", {}).values() for line in lines_of(measure)]
     if not is_zen4(block["machine"]):
         return found
+    found += slower_at_random(block)
     for size, part in GAINS.items():
         rows = in_window(size, block)
         if sum(distances for distances, _ in rows) != 15:
             found.append(f"hot/{size}: distances 1 to 15 are no rows of their own")
-        found += [f"hot/{size}, distances 1 to 15: auto {copies['auto'][0]:.1f} of "
+        found += [f"hot/{size}, distances 1 to 15: series {copies['series'][0]:.1f} of "
                   f"{copies['movsb'][0]:.1f} cycles, more than {part:g}"
-                  for _, copies in rows if copies["auto"][0] > part * copies["movsb"][0]]
+                  for _, copies in rows if copies["series"][0] > part * copies["movsb"][0]]
     return found
 
 
 HEADS = {
     "hot": "Copies without a pause between them: cycles for a copy",
     "isolated": "One copy at a time: cycles for a copy, with those of the two readings",
+    "random": "Copies without a pause at random distances, 0 to 4095 (4096 in the column): cycles "
+              "for a copy",
     "calls": "System calls on the running kernel: cycles for a call",
 }
 
@@ -170,8 +192,8 @@ def part(result: dict[str, Any]) -> str:
         f"Timed in user space: {machine_words(result)}; ``{result['command']}``, "
         f"{result['date']}. delta: (destination - source) modulo 4 KiB. movsb and again are the "
         "same, rep movsb, mainline's copy on a CPU with FSRM: their difference is the noise. "
-        "auto is what x86_usercopy=auto executes on this CPU, checked is rep movsb with Zen 4's "
-        "check of the addresses; unrolled and string are what x86_usercopy= can choose. Medians "
+        "series is what the series executes on this CPU, checked is rep movsb with Zen 4's check "
+        "of the addresses, unrolled is the loop for each copy. Medians "
         f"over the alignments of the source, 0 to 63, of medians of {result['rounds']} samples, and "
         f"over {result.get('orders', 1)} link orders; a copy that is called returns by "
         f"{result.get('returns', 'ret')}. \"movsb: unrolled\" is "
@@ -179,7 +201,7 @@ def part(result: dict[str, Any]) -> str:
         "between a page of the kernel and a buffer at that distance; they are mainline's, on the "
         f"kernel that is named above. Deltas whose medians differ by at most {100 * ALIKE:.0f} % "
         f"or {CYCLES} cycles are one row.", "",
-        *(f"* {measure}: of {found['cells']} sizes and distances, auto takes more than "
+        *(f"* {measure}: of {found['cells']} sizes and distances, series takes more than "
           f"{ALLOWED[measure][0]:g} cycles and {ALLOWED[measure][1]:.0%} longer in "
           f"{len(found['slower'])}; {len(found['noisy'])} are noisy: two times of rep movsb differ "
           f"by more.{''.join(chr(10) + '  ' + line + '.' for line in lines_of(found))}"

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The short form of the table of slow rep movsb, for the group's page, and README's row of gains."""
+from __future__ import annotations
+
+from typing import Any
+
+from selftests.model import tables
+from selftests.model.published import literal
+from selftests.results.cpus import cpu_name
+from selftests.results.figures import Row, block, evidence
+from selftests.results.store import Table
+
+SIZES = (1, 64, 128, 256, 1024, 4096, 65536)
+# Distances of the columns: as their head, and one that is in the row of the table
+DISTANCES = {"1..15": 8, "16..31": 24, "others": 1024}
+RANDOM = 4096    # in the column of distances: random ones
+TABLE = "movsb/bench"
+
+
+def at(cells: dict[str, Any], measure: str, size: int, distance: int) -> dict[str, list[float]]:
+    """Return the copies of the row that has a size and distance; raises KeyError."""
+    for cell, copies in cells.items():
+        kind, bytes_of, deltas = cell.split("/")
+        first, _, last = deltas.partition("-")
+        if (kind, int(bytes_of)) == (measure, size) and int(first) <= distance <= int(last or first):
+            return dict(copies)
+    raise KeyError(f"{measure}/{size}: no distance {distance}")
+
+
+def bench(table: Table) -> str:
+    """Return mainline and the series by size and distance, back to back, for each CPU model."""
+    parts = []
+    for timed in table["blocks"]:
+        cells = timed["cells"]
+        rows = [["bytes", *(f"{head}, {name}" for head in (*DISTANCES, "random")
+                            for name in ("mainline", "series"))]]
+        for size in SIZES:
+            copies = [at(cells, "hot", size, distance) for distance in DISTANCES.values()]
+            copies.append(cells.get(f"random/{size}/{RANDOM}", {}))
+            rows.append([str(size), *(f"{row[name][0]:.0f}" if row else "-" for row in copies
+                                      for name in ("movsb", "series"))])
+        parts.append(literal(
+            f"{cpu_name(timed['machine'])}, {timed['date']}, series {timed['series']}\n"
+            "cycles of the time-stamp counter for a copy back to back, median, by distance\n\n"
+            f"{tables.columns(rows)}"))
+    return "\n".join(parts)
+
+
+def gains() -> list[Row]:
+    """Return the row of README's table of gains."""
+    cells = block(TABLE, "Zen 4")["cells"]
+
+    def pair(measure: str, size: int, distance: int) -> str:
+        copies = at(cells, measure, size, distance)
+        return f"{copies['movsb'][0]:.0f} to {copies['series'][0]:.0f}"
+    return [
+        Row("X86_MOVSB_DISTANCE", "destination 1 to 15 bytes above the source modulo 4 KiB",
+            f"{pair('hot', 1, 8)} cycles for 1 byte, {pair('hot', 4096, 8)} for 4 KiB; "
+            f"random distances, 1 KiB: {pair('random', 1024, RANDOM)}",
+            f"slower: 128 bytes at random distances {pair('random', 128, RANDOM)} cycles, "
+            f"1 KiB one at a time {pair('isolated', 1024, 1024)}",
+            evidence(TABLE, "Zen 4"))]

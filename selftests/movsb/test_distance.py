@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Distances of addresses that behave alike are one row of the table; the check is nowhere slower
+than the rule allows, on a CPU that has it."""
+from __future__ import annotations
+
+import copy
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from selftests.bench.claims import compare, lines_of
+from selftests.bench.measure import cells_of, measures_of
+from selftests.movsb import bench, site
+from selftests.movsb.bench import Row, build, compared, joined, middle, rows_of
+from selftests.movsb.site import is_zen4
+from selftests.results import store
+
+# rep movsb, and an eighth of it once more
+PLANTED = ('"mov %%rcx, %%rax; rep movsb; shr $3, %%rax; mov %%rax, %%rcx; sub %%rax, %%rdi; '
+           'sub %%rax, %%rsi; rep movsb"')
+
+
+def row(size: int, delta: int, median: float) -> Row:
+    """Return a row of one copy."""
+    return {"bytes": size, "delta": delta, "a": [median, median - 1, median + 1, median + delta]}
+
+
+@pytest.mark.static
+def test_distances_joined() -> None:
+    """Slow distances are a row, a small difference is none, and no row has two sizes."""
+    rows = [row(64, 0, 100), row(64, 1, 300), row(64, 2, 310), row(64, 3, 100), row(4096, 3, 100)]
+    found = joined(rows, ("a",))
+    assert list(found) == ["64/0", "64/1-2", "64/3", "4096/3"]
+    assert found["64/1-2"]["a"] == {"median": 305, "low": 299, "high": 311, "worst": 312}
+    measures = {"hot": found}
+    assert measures_of({"cells": cells_of(measures)}) == measures
+    orders = [[row(64, 0, median)] for median in (30, 10, 20)]
+    assert middle(orders, ("a",)) == [row(64, 0, 20)]
+
+
+@pytest.mark.static
+def test_compare() -> None:
+    """A cell is slower, or noisy, by more than the cycles and the part that are allowed."""
+    found = compare([("same", 10, 10, 10), ("cycle", 10, 10, 11), ("slower", 10, 10, 11.1),
+                     ("hundredth", 1000, 1000, 1010), ("slower, too", 1000, 1000, 1011),
+                     ("noisy", 10, 12, 12), ("faster", 1000, 1005, 100)], 1, 0.01)
+    assert found == {"cells": 7, "noisy": ["noisy"], "slower": {
+        "slower": [10, 10, 11.1], "slower, too": [1000, 1000, 1011]}}
+    assert len(lines_of(found)) == 3
+    assert not lines_of({"cells": 50, "slower": {}, "noisy": ["one"]})
+
+
+def complaints(blocks: list[dict[str, Any]]) -> list[str]:
+    """Return what is wrong with the blocks of the table, by the table's own rules."""
+    checked = [block for block in blocks if is_zen4(block["machine"])]
+    lines = [] if checked else ["no block of a CPU with the check"]
+    for block in checked:
+        lines += bench.complaints(block)
+        if block["returns"] != "safe-RET":
+            lines.append("the loop does not return as the kernel does on this CPU")
+        if any(block["compared"][measure]["cells"] < 1000 for measure in ("hot", "isolated")):
+            lines.append("not all distances were timed")
+    return lines
+
+
+@pytest.mark.static
+@pytest.mark.xfail(strict=True, raises=AssertionError,
+                   reason="on Zen 4 the check is more than 3 cycles slower at 128 bytes")
+def test_distance() -> None:
+    """The published sweep of a CPU with the check is as the rule says."""
+    assert not complaints(store.read("movsb", "bench")["blocks"])
+
+
+def good() -> dict[str, Any]:
+    """Return a block of a Zen 4 on which the check is as it should be."""
+    cells = {f"hot/{size}/1-15": {"movsb": [100.0], "series": [100 * part]}
+             for size, part in bench.GAINS.items()}
+    cells |= {f"random/{size}/4096": {"movsb": [50.0], "again": [50.0], "series": [50.0]}
+              for size in bench.RANDOM}
+    return {"machine": {"vendor_id": "AuthenticAMD", "cpu family": "25", "model": "17"},
+            "returns": "safe-RET", "cells": cells,
+            "compared": {measure: {"cells": 1584, "slower": {}, "noisy": []}
+                         for measure in ("hot", "isolated")}}
+
+
+@pytest.mark.static
+def test_distance_needs_a_block() -> None:
+    """A good block passes; none, one that gains nothing and one that is slower somewhere do not."""
+    assert not complaints([good()])
+    assert len(complaints([])) == 1
+    equal = good()
+    for copies in equal["cells"].values():
+        copies["series"] = copy.copy(copies["movsb"])
+    assert len(complaints([equal])) == len(bench.GAINS)
+    slower = good() | {"returns": "ret"}
+    slower["cells"]["random/1024/4096"]["series"] = [50.1]
+    slower["cells"]["random/64/4096"]["series"] = [52.1]
+    slower["compared"]["hot"]["slower"] = {"hot/64/100": [10.0, 10.0, 14.0]}
+    assert len(complaints([slower])) == 4
+
+
+def test_no_retry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A planted check that takes an eighth longer is reported by the only run of each distance.
+
+    A cell whose two equal runs differ is noisy and judges nothing; a busy machine has many.
+    """
+    monkeypatch.setattr(site, "is_zen4", lambda _machine: False)
+    monkeypatch.setattr(site, "UNCHECKED", PLANTED)
+    rows = rows_of(build(Path(os.environ["CF_TREE"]), tmp_path), "hot", 1, 65536)
+    found = compared("hot", rows)
+    assert len(rows) == found["cells"] == 144
+    quiet = len(rows) - len(found["noisy"])
+    if quiet < len(rows) / 4:
+        pytest.skip(f"the machine is too busy: {quiet} of {len(rows)} cells are not noisy")
+    assert len(found["slower"]) > 0.8 * quiet, found
+
+
+def test_random_distances(tmp_path: Path) -> None:
+    """distance.c times random distances, a row for each size."""
+    rows = rows_of(build(Path(os.environ["CF_TREE"]), tmp_path), "random", 1, 64)
+    assert [(row["bytes"], row["delta"]) for row in rows] == [(64, 4096)]
+    assert all(rows[0][name][0] > 0 for name in bench.COPIES)
