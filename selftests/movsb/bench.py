@@ -114,7 +114,7 @@ def run(tree: Path, rounds: int) -> dict[str, Any]:
     return {"cells": cells, "compared": found, "orders": len(ORDERS), "returns": returns()}
 
 
-def in_window(size: int, block: dict[str, Any]) -> list[tuple[int, dict[str, list[float]]]]:
+def slow_rows(size: int, block: dict[str, Any]) -> list[tuple[int, dict[str, list[float]]]]:
     """Return the hot rows of a size at distances 1 to 15: how many distances, the copies."""
     found = []
     for cell, copies in block["cells"].items():
@@ -148,7 +148,7 @@ def complaints(block: dict[str, Any]) -> list[str]:
         return found
     found += slower_at_random(block)
     for size, part in GAINS.items():
-        rows = in_window(size, block)
+        rows = slow_rows(size, block)
         if sum(distances for distances, _ in rows) != 15:
             found.append(f"hot/{size}: distances 1 to 15 are no rows of their own")
         found += [f"hot/{size}, distances 1 to 15: series {copies['series'][0]:.1f} of "
@@ -172,7 +172,8 @@ def table(measure: str, cells: dict[str, Any]) -> str:
     copies = measure != "calls"
     rows = [["bytes", "delta", *names, *(["worst movsb", "movsb: unrolled"] if copies else [])]]
     for cell, found in cells.items():
-        row = [*cell.split("/"), *(f"{found[name]['median']:.0f}" for name in names)]
+        row = [*cell.split("/"),
+               *(f"{found[name]['median']:.0f}" if name in found else "" for name in names)]
         if copies:
             movsb, none = found["movsb"], found["none"]["median"]
             least = max(found["unrolled"]["median"] - none, 1)

@@ -209,7 +209,7 @@ static void calls(size_t n, size_t delta, long rounds)
 	static double samples[CALLS][MOST_ROUNDS];
 	int fds[CALLS][2];
 
-	fds[PREAD][0] = fds[PWRITE][0] = memfd_create("window", 0);
+	fds[PREAD][0] = fds[PWRITE][0] = memfd_create("distance", 0);
 	if (fds[PREAD][0] < 0 || pwrite(fds[PREAD][0], source, n, 0) != (ssize_t)n ||
 	    pipe(fds[PIPE]) || socketpair(AF_UNIX, SOCK_STREAM, 0, fds[SOCKET]))
 		err(1, "no file, pipe or socket");

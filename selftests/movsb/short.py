@@ -11,8 +11,8 @@ from selftests.results.figures import Row, block, evidence
 from selftests.results.store import Table
 
 SIZES = (1, 64, 128, 256, 1024, 4096, 65536)
-# Distances of the columns: as their head, and one that is in the row of the table
-DISTANCES = {"1..15": 8, "16..31": 24, "others": 1024}
+# Distances of the columns
+DISTANCES = (8, 24, 1024)
 RANDOM = 4096    # in the column of distances: random ones
 TABLE = "movsb/bench"
 
@@ -35,13 +35,13 @@ def bench(table: Table) -> str:
         rows = [["bytes", *(f"{head}, {name}" for head in (*DISTANCES, "random")
                             for name in ("mainline", "series"))]]
         for size in SIZES:
-            copies = [at(cells, "hot", size, distance) for distance in DISTANCES.values()]
+            copies = [at(cells, "hot", size, distance) for distance in DISTANCES]
             copies.append(cells.get(f"random/{size}/{RANDOM}", {}))
-            rows.append([str(size), *(f"{row[name][0]:.0f}" if row else "-" for row in copies
+            rows.append([str(size), *(f"{row[name][0]:.1f}" if row else "-" for row in copies
                                       for name in ("movsb", "series"))])
         parts.append(literal(
             f"{cpu_name(timed['machine'])}, {timed['date']}, series {timed['series']}\n"
-            "cycles of the time-stamp counter for a copy back to back, median, by distance\n\n"
+            "cycles of the time-stamp counter for a copy back to back, median, at three distances\n\n"
             f"{tables.columns(rows)}"))
     return "\n".join(parts)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import copy
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ from selftests.results import store
 # rep movsb, and an eighth of it once more
 PLANTED = ('"mov %%rcx, %%rax; rep movsb; shr $3, %%rax; mov %%rax, %%rcx; sub %%rax, %%rdi; '
            'sub %%rax, %%rsi; rep movsb"')
+# A line about a hot cell that is slower, with the two times
+ELSEWHERE = re.compile(r"hot/\d+/\d+: series ")
 
 
 def row(size: int, delta: int, median: float) -> Row:
@@ -65,12 +68,25 @@ def complaints(blocks: list[dict[str, Any]]) -> list[str]:
     return lines
 
 
+def published(elsewhere: bool) -> list[str]:
+    """Return what is wrong with the published blocks: hot cells at other distances, or the rest."""
+    return [line for line in complaints(store.read("movsb", "bench")["blocks"])
+            if bool(ELSEWHERE.match(line)) == elsewhere]
+
+
+@pytest.mark.static
+def test_distance() -> None:
+    """The published sweep of a CPU with the check gains where it should, and is not slower one at a
+    time and at random distances."""
+    assert not published(elsewhere=False)
+
+
 @pytest.mark.static
 @pytest.mark.xfail(strict=True, raises=AssertionError,
-                   reason="on Zen 4 the check is more than 3 cycles slower at 128 bytes")
-def test_distance() -> None:
-    """The published sweep of a CPU with the check is as the rule says."""
-    assert not complaints(store.read("movsb", "bench")["blocks"])
+                   reason="on Zen 4 the check is more than 3 cycles slower, most at 128 bytes")
+def test_distance_elsewhere() -> None:
+    """It is not slower at other distances, back to back."""
+    assert not published(elsewhere=True)
 
 
 def good() -> dict[str, Any]:
