@@ -34,9 +34,3 @@ def test_guard_page_after_recursion() -> None:
     log = provoke("exhaust", "echo EXHAUST_STACK >$DIRECT", COLOURS, plain_kernel())
     assert "task_colour: stacks begin at" in log
     assert CAUGHT in log, log[-3000:]
-
-
-def test_guard_page_control() -> None:
-    """Another crash does not give the message: it is the guard page that does."""
-    log = provoke("bug", "echo BUG >$DIRECT", COLOURS, plain_kernel())
-    assert "kernel BUG at" in log and CAUGHT not in log

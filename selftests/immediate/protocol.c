@@ -6,7 +6,7 @@
  * write cannot show torn cross-modified code.)
  *
  * Set n stores encode(n) in the variable and patches it into all sites; each eighth set takes
- * the sites back to the jmp instead.  Every read is checked: it must give the value of a set
+ * the sites back to the load instead.  Every read is checked: it must give the value of a set
  * from [last completed before it, last started after it].  "torn" counts values that no
  * set ever had, "outside" values of another set, "faults" signals that no int3 explains.
  */
@@ -29,30 +29,28 @@
 #include <unistd.h>
 
 #define USAGE "usage: protocol --form 4|8 [--seconds S] [--reads N]" \
-	" [--negative none|no-int3|no-sync|late-store|torn-tail]"
+	" [--negative none|no-int3|no-sync|late-store]"
 #define EXIT_USAGE	2
 #define READERS		2
 #define HANG_SECONDS	10
 
 #define SITES		8
-#define HEAD		5	/* bytes of a jmp, and of what the int3 protocol writes */
-#define MAX_SLOT	10
+#define JMP_SIZE	5
+#define MAX_SIZE	10
 #define INT3		0xcc
 
 /*
- * The sites, then their stubs at a fixed distance, then the variable in a page of its own.
- * Nothing else lies within 2 GiB, so that a torn jmp ends in a fault.  The lowest byte of the
- * distance is an int3, so that a REX.W before the rest of a jmp ends in a trap.
+ * The sites, then the variable in a page of its own.  Nothing else lies within 2 GiB, so that
+ * what is torn ends in a fault.
  */
 #define CODE		0x100000000000UL
-#define TO_STUB		0x20cc
 #define VARIABLE	0x4000
 #define SIZE		0x5000
 
 static struct site {
-	uint8_t *slot;		/* where the writer writes it */
+	uint8_t *text;		/* where the writer writes it */
 	uintptr_t code;		/* where the readers execute it */
-	uint8_t reg;
+	uint8_t reg, size;
 } sites[SITES];
 
 /* No byte is 0x00 or 0xff: each set changes each byte, a mixture of two sets is no third. */
@@ -62,10 +60,10 @@ static struct site {
 #define load(p)		__atomic_load_n(p, __ATOMIC_SEQ_CST)
 #define store(p, v)	__atomic_store_n(p, v, __ATOMIC_SEQ_CST)
 
-enum negative { NONE, NO_INT3, NO_SYNC, LATE_STORE, TORN_TAIL, NEGATIVES };
+enum negative { NONE, NO_INT3, NO_SYNC, LATE_STORE, NEGATIVES };
 
 static const char * const negatives[NEGATIVES] = {
-	"none", "no-int3", "no-sync", "late-store", "torn-tail",
+	"none", "no-int3", "no-sync", "late-store",
 };
 
 struct reader {
@@ -99,59 +97,60 @@ static uint64_t encode(uint64_t n)
 #define PITCH	512	/* from site to site; the last one goes over the end of the page */
 
 /* Over and next to the borders of 8, 16, 32 and 64 bytes */
-static const uint16_t offsets4[SITES] = { 0, 6, 13, 29, 60, 61, 62, 511 };
+static const uint16_t offsets4[SITES] = { 0, 3, 12, 28, 58, 60, 62, 511 };
 static const uint16_t offsets8[SITES] = { 0, 5, 11, 27, 55, 59, 62, 511 };
 
-/* Those that a function may change, but rdi; the 4-byte form takes the first four, without REX */
+/* Those that a function may change, but rdi; and what they are in a context */
 static const uint8_t registers[SITES] = { 0, 1, 2, 6, 8, 9, 10, 11 };
+static const int gregs[SITES] = {
+	REG_RAX, REG_RCX, REG_RDX, REG_RSI, REG_R8, REG_R9, REG_R10, REG_R11,
+};
 
-/* The two states of a slot: the jmp to the stub and a nop behind it, or the value */
 static void put_jmp(uint8_t *to, int32_t distance)
 {
 	to[0] = 0xe9;
 	memcpy(to + 1, &distance, sizeof(distance));
 }
 
-static void put_nop(uint8_t *to)
+/* The two states of a site: mov variable(%rip), %reg, for 8 bytes with three ds before it ... */
+static void put_load(const struct site *site, uint8_t *to)
 {
-	memcpy(to, "\x0f\x1f\x44\x00\x00", MAX_SLOT - HEAD);
+	int32_t distance = alias + VARIABLE - (site->text + site->size);
+
+	if (form == 8) {
+		memset(to, 0x3e, 3);
+		to += 3;
+		*to++ = 0x48 | site->reg >> 3 << 2;
+	} else if (site->reg >> 3) {
+		*to++ = 0x44;
+	}
+	*to++ = 0x8b;
+	*to++ = 0x05 | (site->reg & 7) << 3;
+	memcpy(to, &distance, sizeof(distance));
 }
 
-static void put_mov(uint8_t *to, uint8_t reg, uint64_t value)
+/* ... and mov $value, %reg, of the same size */
+static void put_mov(const struct site *site, uint8_t *to, uint64_t value)
 {
-	if (form == 8)
-		*to++ = 0x48 | reg >> 3;
-	*to++ = 0xb8 | (reg & 7);
+	if (form == 8) {
+		*to++ = 0x48 | site->reg >> 3;
+		*to++ = 0xb8 | (site->reg & 7);
+	} else {
+		if (site->reg >> 3)
+			*to++ = 0x41;
+		*to++ = 0xc7;
+		*to++ = 0xc0 | (site->reg & 7);
+	}
 	memcpy(to, &value, form);
 }
 
-/* mov variable(%rip), %reg; jmp behind the slot */
-static void put_stub(const struct site *site)
-{
-	uint8_t *to = site->slot + HEAD + TO_STUB;
-	int32_t distance;
-
-	if (form == 8)
-		*to++ = 0x48 | site->reg >> 3 << 2;
-	*to++ = 0x8b;
-	*to++ = 0x05 | (site->reg & 7) << 3;
-	distance = alias + VARIABLE - (to + sizeof(distance));
-	memcpy(to, &distance, sizeof(distance));
-	to += sizeof(distance);
-	put_jmp(to, site->slot + (form == 8 ? MAX_SLOT : HEAD) - (to + HEAD));
-}
-
-/* The slot; mov %reg, 8 * i(%rdi); jmp to the next site, or ret */
+/* The site; mov %reg, 8 * i(%rdi); jmp to the next site, or ret */
 static void put_site(unsigned int i)
 {
-	uint8_t *to = sites[i].slot;
+	uint8_t *to = sites[i].text;
 
-	put_jmp(to, TO_STUB);
-	to += HEAD;
-	if (form == 8) {
-		put_nop(to);
-		to += MAX_SLOT - HEAD;
-	}
+	put_load(&sites[i], to);
+	to += sites[i].size;
 	*to++ = 0x48 | sites[i].reg >> 3 << 2;
 	*to++ = 0x89;
 	*to++ = 0x47 | (sites[i].reg & 7) << 3;
@@ -159,12 +158,12 @@ static void put_site(unsigned int i)
 	if (i == SITES - 1)
 		*to = 0xc3;
 	else
-		put_jmp(to, sites[i + 1].slot - (to + HEAD));
+		put_jmp(to, sites[i + 1].text - (to + JMP_SIZE));
 }
 
 /*
- * Generate void code(uint64_t values[SITES]), which reads each site once, in the state jmp: a slot
- * of 5 bytes (4-byte form) or 10 bytes (8-byte form) for each, with its stub. Fills in sites[].
+ * Generate void code(uint64_t values[SITES]), which reads each site once, all in the state load:
+ * sites of 6 or 7 bytes (4-byte form) or of 10 bytes (8-byte form).  Fills in sites[].
  */
 static void put_code(void)
 {
@@ -172,14 +171,13 @@ static void put_code(void)
 
 	memset(alias, INT3, VARIABLE);
 	for (unsigned int i = 0; i < SITES; i++) {
-		sites[i].slot = alias + i * PITCH + offsets[i];
+		sites[i].text = alias + i * PITCH + offsets[i];
 		sites[i].code = CODE + i * PITCH + offsets[i];
-		sites[i].reg = registers[form == 8 ? i : i % 4];
+		sites[i].reg = registers[i];
+		sites[i].size = form == 8 ? 10 : 6 + (registers[i] >> 3);
 	}
-	for (unsigned int i = 0; i < SITES; i++) {
+	for (unsigned int i = 0; i < SITES; i++)
 		put_site(i);
-		put_stub(&sites[i]);
-	}
 }
 
 static void sync_cores(void)
@@ -189,45 +187,45 @@ static void sync_cores(void)
 		err(EXIT_USAGE, "membarrier");
 }
 
-/* Write the first 5 bytes of all sites, as smp_text_poke_batch_finish() does. */
-static void poke(uint8_t heads[SITES][MAX_SLOT])
+/*
+ * Write all sites, as smp_text_poke_batch_finish() does.  The protocol does not say in how
+ * many stores the rest is written: here in two, half of the value each, with time between them if
+ * there is no int3.
+ */
+static void poke(uint8_t texts[SITES][MAX_SIZE])
 {
 	if (negative != NO_INT3) {
 		for (unsigned int i = 0; i < SITES; i++)
-			store(sites[i].slot, INT3);
+			store(sites[i].text, INT3);
 		sync_cores();
 	}
 	for (unsigned int i = 0; i < SITES; i++)
-		memcpy(sites[i].slot + 1, heads[i] + 1, HEAD - 1);
-	sync_cores();
-	for (unsigned int i = 0; i < SITES; i++)
-		store(sites[i].slot, heads[i][0]);
-	sync_cores();
-}
+		memcpy(sites[i].text + 1, texts[i] + 1, sites[i].size - 1 - form / 2);
+	if (negative == NO_INT3)
+		sync_cores();
+	for (unsigned int i = 0; i < SITES; i++) {
+		unsigned int half = sites[i].size - form / 2;
 
-static void poke_jmp(void)
-{
-	uint8_t heads[SITES][MAX_SLOT];
-
-	for (unsigned int i = 0; i < SITES; i++)
-		put_jmp(heads[i], TO_STUB);
-	poke(heads);
-}
-
-static void patch(uint64_t value, bool from_mov)
-{
-	uint8_t slots[SITES][MAX_SLOT];
-
-	for (unsigned int i = 0; i < SITES; i++)
-		put_mov(slots[i], sites[i].reg, value);
-	if (form == 8) {
-		/* Nobody executes the tail behind a jmp: no int3, no sync of its own */
-		if (from_mov && negative != TORN_TAIL)
-			poke_jmp();
-		for (unsigned int i = 0; i < SITES; i++)
-			memcpy(sites[i].slot + HEAD, slots[i] + HEAD, MAX_SLOT - HEAD);
+		memcpy(sites[i].text + half, texts[i] + half, form / 2);
 	}
-	poke(slots);
+	sync_cores();
+	for (unsigned int i = 0; i < SITES; i++)
+		store(sites[i].text, texts[i][0]);
+	sync_cores();
+}
+
+/* The values, or the loads; these not without the int3, where any bytes would be executed */
+static void patch(uint64_t n)
+{
+	uint8_t texts[SITES][MAX_SIZE];
+
+	for (unsigned int i = 0; i < SITES; i++) {
+		if (n % 8 || negative == NO_INT3)
+			put_mov(&sites[i], texts[i], encode(n));
+		else
+			put_load(&sites[i], texts[i]);
+	}
+	poke(texts);
 }
 
 /*
@@ -241,13 +239,7 @@ static void set(uint64_t n)
 	store(&started, n);
 	if (negative != LATE_STORE)
 		store(variable, encode(n));
-	if (n % 8) {
-		patch(encode(n), n % 8 > 1);
-	} else {
-		poke_jmp();
-		for (unsigned int i = 0; i < SITES && form == 8; i++)
-			put_nop(sites[i].slot + HEAD);
-	}
+	patch(n);
 	store(&completed, n);
 	if (negative == LATE_STORE) {
 		for (unsigned int i = 0; i < 1000; i++)
@@ -256,10 +248,10 @@ static void set(uint64_t n)
 	}
 }
 
-/* A trap of the writer's: do what the jmp would have done.  Anything else is a fault. */
+/* A trap of the writer's: do the load, and go on behind it.  Anything else is a fault. */
 static void on_signal(int number, siginfo_t *info __attribute__((unused)), void *context)
 {
-	greg_t *rip = &((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
+	greg_t *regs = ((ucontext_t *)context)->uc_mcontext.gregs;
 
 	if (!self) {
 		signal(number, SIG_DFL);
@@ -267,8 +259,9 @@ static void on_signal(int number, siginfo_t *info __attribute__((unused)), void 
 		return;
 	}
 	for (unsigned int i = 0; i < SITES && number == SIGTRAP; i++) {
-		if (*rip == (greg_t)sites[i].code + 1) {
-			*rip = sites[i].code + HEAD + TO_STUB;
+		if (regs[REG_RIP] == (greg_t)sites[i].code + 1) {
+			regs[gregs[i]] = mask(load((uint64_t *)(alias + VARIABLE)));
+			regs[REG_RIP] = sites[i].code + sites[i].size;
 			self->traps++;
 			return;
 		}
@@ -334,6 +327,8 @@ static void prepare(void)
 	for (unsigned int i = 0; i < sizeof(signals) / sizeof(*signals); i++)
 		sigaction(signals[i], &action, NULL);
 	put_code();
+	/* From the loads to values while nobody executes them: NO_INT3 could not do that later */
+	set(1);
 	/* One reader for each CPU, then again: wherever the writer runs, others go on reading. */
 	for (unsigned int i = 0; i < READERS; i++, cpu++) {
 		while (!CPU_ISSET(cpu % CPU_SETSIZE, &cpus))
@@ -345,7 +340,7 @@ static void prepare(void)
 /* Start the readers, set until the time is over or the reads are done; prints the figures */
 static int run(void)
 {
-	uint64_t sum = 0, traps = 0, torn = 0, outside = 0, faults = 0, n = 0;
+	uint64_t sum = 0, traps = 0, torn = 0, outside = 0, faults = 0, n = 1;
 	struct timespec start, now;
 	double took = 0;
 
@@ -417,7 +412,7 @@ int main(int argc, char **argv)
 		else
 			errx(EXIT_USAGE, USAGE);
 	}
-	if ((form != 4 && form != 8) || (negative == TORN_TAIL && form != 8))
+	if (form != 4 && form != 8)
 		errx(EXIT_USAGE, USAGE);
 	prepare();
 	return run();

@@ -30,10 +30,11 @@ static union {
 #define AT(i)		lines[(MIX(i) ^ MIX(i) >> 5) * 1771 % LINES]
 
 #define LOADED_u32(i) \
-	({ uint32_t v; asm volatile("movl %c1(%%rip), %0" : "=R" (v) : "i" (&AT(i).u32)); v; })
+	({ uint32_t v; asm volatile("movl %c1(%%rip), %0" : "=a" (v) : "i" (&AT(i).u32)); v; })
 #define LOADED_u64(i) \
 	({ uint64_t v; asm volatile("movq %c1(%%rip), %0" : "=r" (v) : "i" (&AT(i).u64)); v; })
-#define IMMEDIATE_u32(i) ({ uint32_t v; asm volatile("movl $0, %0" : "=R" (v)); v; })
+/* mov $0, %eax, in the form that is as long as the load: the assembler knows a shorter one */
+#define IMMEDIATE_u32(i) ({ uint32_t v; asm volatile(".byte 0xc7, 0xc0; .long 0" : "=a" (v)); v; })
 #define IMMEDIATE_u64(i) ({ uint64_t v; asm volatile("movabsq $0, %0" : "=r" (v)); v; })
 
 /* All are zero, which the compiler does not know */

@@ -1,27 +1,41 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What immediate values may not be configured together with."""
+"""What immediate values can be configured together with."""
 
 import os
 import subprocess
 from pathlib import Path
 
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
 BASE = "64BIT SMP MODULES SYSFS KALLSYMS KALLSYMS_ALL UNWINDER_ORC IMMEDIATE_VALUES"
 LIVEPATCH = "EXPERT FTRACE FUNCTION_TRACER DYNAMIC_FTRACE LIVEPATCH"
 
 
-def configured(out: Path, options: str) -> set[str]:
-    """The configuration that Kconfig makes of tinyconfig and options, in the directory `out`."""
+def configured(out: Path, text: str) -> set[str]:
+    """The configuration that Kconfig makes of settings, all others off, in the directory `out`."""
     make = ["make", "-s", "-C", os.environ["CF_TREE"], f"O={out}"]
     subprocess.run([*make, "tinyconfig"], check=True, capture_output=True)
     with (out / ".config").open("a", encoding="utf-8") as config:
-        config.write("".join(f"CONFIG_{option}=y\n" for option in options.split()))
+        config.write(text)
     subprocess.run([*make, "olddefconfig"], check=True, capture_output=True)
     return set((out / ".config").read_text().splitlines())
 
 
-def test_livepatch_or_kconfig(tmp_path: Path) -> None:
-    """klp-build would clone functions without their stubs: not together with livepatch."""
-    assert "CONFIG_IMMEDIATE_VALUES=y" in configured(tmp_path, BASE)
-    config = configured(tmp_path, f"{BASE} {LIVEPATCH}")
-    assert {"CONFIG_LIVEPATCH=y", "CONFIG_KLP_BUILD=y"} <= config
-    assert "CONFIG_IMMEDIATE_VALUES=y" not in config
+def test_livepatch_kconfig(tmp_path: Path) -> None:
+    """Distributions switch LIVEPATCH on: neither option takes the other away."""
+    options = "".join(f"CONFIG_{option}=y\n" for option in f"{BASE} {LIVEPATCH}".split())
+    config = configured(tmp_path, options)
+    assert {"CONFIG_LIVEPATCH=y", "CONFIG_KLP_BUILD=y", "CONFIG_IMMEDIATE_VALUES=y"} <= config
+
+
+@pytest.mark.full
+def test_debian_kconfig(tmp_path: Path) -> None:
+    """Debian's configuration takes the option, and loses no other one by it."""
+    debian = subprocess.run([ROOT / "scripts/debian-config.sh", "amd64"], check=True,
+                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True).stdout
+    without, config = (configured(tmp_path / name, debian + more) for name, more in (
+        ("without", ""), ("with", "CONFIG_IMMEDIATE_VALUES=y\n")))
+    assert {"CONFIG_LIVEPATCH=y", "CONFIG_IMMEDIATE_VALUES=y"} <= config
+    changed = {line for line in without ^ config if "IMMEDIATE" not in line}
+    assert not changed

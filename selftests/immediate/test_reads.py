@@ -20,8 +20,8 @@ HERE = Path(__file__).resolve().parent
 ROUNDS = 1501       # of each of twelve cases; about 15 s
 THRASH_KIB = 4096   # more than the second-level caches of today
 CLOCK_NS = 20       # two steps of clock_gettime() on common machines: less cannot be measured
-STUB = 12           # bytes: the load and the jump back, at most
-TABLE = 16          # bytes of an entry; the original's had 18
+TABLE = 12          # bytes of an entry; the original's had 18
+REX = 1             # byte that a read may have more: its branch tests all 64 bits of the register
 
 Case = dict[str, Any]
 
@@ -63,7 +63,7 @@ def test_reads_hot(cases: dict[tuple[str, int, str], Case]) -> None:
 
 
 def test_text_size() -> None:
-    """Hot text: no more than as loads with four bytes, at most 3.5 bytes a read more with eight.
+    """Hot text: at most a byte a read more than loads with four bytes, 3.5 with eight.
 
     Of lib/test_imv_reads.o, not linked: sections and functions as the compiler made them.
     """
@@ -73,12 +73,12 @@ def test_text_size() -> None:
     found = {name: int(size, 16) for size, name in re.findall(
         r"^\S+ (\S+) t (\w+)$", command("nm", "-S", module), re.M)}
     found |= {name: int(size) for name, size in re.findall(
-        r"^(\.imv\.text|__imv_table)\s+(\d+)", command("size", "-A", module), re.M)}
+        r"^(__imv_table)\s+(\d+)", command("size", "-A", module), re.M)}
     sites = 2 * (32 + 128 + 4096)
     rows = {f"{what}_{width}": found[f"{what}_{width}_4096"] / 4096
             for what in ("loads", "immediates") for width in ("u32", "u64")}
-    rows |= {"stub": found[".imv.text"] / sites, "table": found["__imv_table"] / sites}
+    rows |= {"table": found["__imv_table"] / sites}
     keep("text", {"kind": "counted", "unit": "bytes a read, with its branch", "rows": rows})
-    assert rows["immediates_u32"] <= rows["loads_u32"], rows
+    assert rows["immediates_u32"] <= rows["loads_u32"] + REX, rows
     assert rows["immediates_u64"] <= rows["loads_u64"] + 3.5, rows
-    assert rows["table"] == TABLE and rows["stub"] <= STUB, rows
+    assert rows["table"] == TABLE, rows

@@ -7,7 +7,7 @@ from typing import Any
 from selftests.model import tables
 from selftests.model.published import literal
 from selftests.results.cpus import cpu_name
-from selftests.results.figures import Row, block, evidence
+from selftests.results.figures import STAC_CLAC, Row, arrow, block, evidence
 from selftests.results.store import Table
 
 SIZES = (1, 64, 128, 256, 1024, 4096, 65536)
@@ -15,6 +15,7 @@ SIZES = (1, 64, 128, 256, 1024, 4096, 65536)
 DISTANCES = (8, 24, 1024)
 RANDOM = 4096    # in the column of distances: random ones
 TABLE = "movsb/bench"
+RECOMMENDED = True  # README says to switch it on
 
 
 def at(cells: dict[str, Any], measure: str, size: int, distance: int) -> dict[str, list[float]]:
@@ -52,11 +53,9 @@ def gains() -> list[Row]:
 
     def pair(measure: str, size: int, distance: int) -> str:
         copies = at(cells, measure, size, distance)
-        return f"{copies['movsb'][0]:.0f} to {copies['series'][0]:.0f}"
+        return arrow(copies["movsb"][0], copies["series"][0], plus=STAC_CLAC)
     return [
-        Row("X86_MOVSB_DISTANCE", "destination 1 to 15 bytes above the source modulo 4 KiB",
-            f"{pair('hot', 1, 8)} cycles for 1 byte, {pair('hot', 4096, 8)} for 4 KiB; "
-            f"random distances, 1 KiB: {pair('random', 1024, RANDOM)}",
-            f"slower: 128 bytes at random distances {pair('random', 128, RANDOM)} cycles, "
-            f"1 KiB one at a time {pair('isolated', 1024, 1024)}",
-            evidence(TABLE, "Zen 4"))]
+        Row("X86_MOVSB_DISTANCE", "4 KiB copies, (dst - src) mod 4096 in 1..15",
+            f"{pair('hot', 4096, 8)} cycles", evidence(TABLE, "Zen 4"),
+            f"128 bytes at random distances take {pair('random', 128, RANDOM)} cycles, separate copies of "
+            f"1 KiB {pair('isolated', 1024, 1024)} (Zen 4)")]

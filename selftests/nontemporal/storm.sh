@@ -1,12 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 # storm.sh SHIM ROUNDS SIZE SEED: the guest's part of test_storm.py, prints KTAP. fio writes and
-# verifies on ext4 and xfs at once, SIZE for each of its files, while the sysctl changes 20 times
-# a second and memory is so short that pages are reclaimed.
+# verifies on ext4 and xfs at once, SIZE for each of its files, while both sysctls change, 20 times
+# a second, and memory is so short that pages are reclaimed.
 shim=$1 rounds=$2 SIZE=$3 seed=$4
 here=$(dirname "$0")
 sysctl=/proc/sys/vm/nontemporal_write
-settings=/sys/kernel/debug/nontemporal_write
 disks="ext4 xfs"
 export SIZE
 PATH=$PATH:/usr/sbin:/sbin
@@ -33,14 +32,16 @@ setup() {
 		truncate -s 320M "$disk.img" && mkdir "$disk" && "mkfs.$disk" -q "$disk.img" &&
 			mount -o loop "$disk.img" "$disk" || return
 	done
-	echo 0 >"$settings/burst_bytes" && echo 2 >"$settings/frames" && echo 1 >"$settings/faster"
 }
 
 flip() {
 	while :; do
-		for mode in 0 1 2 3; do
-			echo "$mode" >"$sysctl"
-			sleep 0.05
+		for least in 512 4096 16384; do
+			echo $least >${sysctl}_min
+			for mode in 0 1 2; do
+				echo $mode >$sysctl
+				sleep 0.05
+			done
 		done
 	done
 }
@@ -55,7 +56,7 @@ write() {
 }
 
 echo KTAP version 1
-echo 1..7
+echo 1..8
 # The disks are files of a tmpfs: what is left of memory is little
 mount -t tmpfs -o size=90% none /mnt && cd /mnt || exit
 setup >log 2>&1 || { said log; echo "Bail out! no file systems"; exit 1; }
@@ -82,6 +83,10 @@ for disk in $disks; do
 	mount -o loop "$disk.img" "$disk" && (cd "$disk" && cksum ./*.0 | cmp "../$disk.sums" -)
 	result "disk_$disk" $?
 done
+"$here/disk.py" ext4 16m >log 2>&1 && [ "$(wc -l <log)" = 6 ]
+status=$?
+said log
+result disk_py $status
 echo "# nontemporal_write_bytes grew by $bytes; $reclaimed pages were reclaimed"
 [ "$bytes" -gt $((rounds * 8 << 20)) ] && [ "$reclaimed" -gt 1000 ]
 result engaged $?

@@ -19,7 +19,7 @@ from selftests.vm.apart import boot_apart
 pytestmark = pytest.mark.full
 
 HERE = Path(__file__).resolve().parent
-TESTS = 7
+TESTS = 8
 ROUNDS, SIZE = 5, "10m"
 
 

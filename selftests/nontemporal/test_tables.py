@@ -11,15 +11,15 @@ from selftests.results import store
 
 pytestmark = pytest.mark.static
 MORE_PERCENT = 3
-MORE_INSTRUCTIONS = 12
+MORE_INSTRUCTIONS = 60
 
 
 def test_bystander_pct() -> None:
-    """Who shares a cache with writers of cold page frames misses as much as alone."""
+    """Who shares a cache with writers that bypass it misses as much as alone."""
     cells = store.read("nontemporal", "model")["cells"]
-    alone, cold = (statistics.median(cells[f"bystander-{name}-{perturb}/bystander"]["llc"]
-                                     for perturb in PERTURB) for name in (ALONE, "cold"))
-    assert alone > 0 and 100 * (cold / alone - 1) <= MORE_PERCENT
+    alone, bypass = (statistics.median(cells[f"bystander-{name}-{perturb}/bystander"]["llc"]
+                                       for perturb in PERTURB) for name in (ALONE, "bypass"))
+    assert alone > 0 and 100 * (bypass / alone - 1) <= MORE_PERCENT
 
 
 def test_write_cost() -> None:

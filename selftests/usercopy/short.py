@@ -3,71 +3,63 @@
 from __future__ import annotations
 
 from selftests.model import tables
-from selftests.model.published import literal
+from selftests.model.published import literal, wrapped
 from selftests.results.cpus import cpu_name
-from selftests.results.figures import Row, cells, evidence, per_unit, timed
+from selftests.results.figures import STAC_CLAC, Row, arrow, cells, evidence, per_unit, timed
 from selftests.results.store import Table
 
 SIZES = (1, 8, 16, 32, 48, 64, 128, 256, 512, 4096)
-# Heads of the columns by the name of the copy
-COPIES = {"fsrm": "rep movsb (mainline)", "unrolled": "unrolled",
-          "const": "inline"}
-STAC_CLAC = 20    # cycles that README adds to a copy for the two, stated and not measured
+# rep movsb (mainline), the loop of moves, inline
+COPIES = ("fsrm", "unrolled", "const")
 
 
 def pair(cpu: str, cell: str, copy: str) -> str:
-    """Return the cycles of mainline's copy and of another one."""
+    """Return the cycles of mainline's copy and of another one, with STAC and CLAC."""
     before, after = (timed("usercopy/bench", cpu, cell, name) for name in ("fsrm", copy))
-    return f"{before:.1f} to {after:.1f}"
-
-
-def const_gains() -> list[Row]:
-    """Return the rows of small sizes inline."""
-    def speedup(cpu: str) -> str:
-        before, after = (STAC_CLAC + timed("usercopy/bench", cpu, "hot/8", copy)
-                         for copy in ("fsrm", "const"))
-        return f"{before / after:.2f}"
-
-    def instructions(call: str) -> str:
-        before, after = (per_unit("usercopy/model", f"ioctl-{run}/{call}", "instructions")
-                         for run in ("calls", "inline"))
-        return f"{before:.0f} to {after:.0f}"
-    text, whole = cells("usercopy/text", "X86_USERCOPY_CONST")[0]["instructions"]
-    return [
-        Row("X86_USERCOPY_CONST", "copies of small constant sizes",
-            f"8 bytes, hot: {speedup('Zen 4')} times as fast on Zen 4, {speedup('Zen 5')} on Zen 5",
-            f"slower: 64 bytes just written, {pair('Zen 4', 'written/64', 'const')} cycles on "
-            f"Zen 4; random size, {pair('Zen 5', 'random64/64', 'words')} on Zen 5; no gain if cold",
-            evidence("usercopy/bench", "Zen 4", "Zen 5")),
-        Row("X86_USERCOPY_CONST", "system calls, on a CPU without FSRM",
-            f"rt_sigprocmask(): {instructions('sigprocmask')} instructions; "
-            f"DRM ioctl GEM_FLINK: {instructions('gem_flink')}",
-            f"text +{text} bytes ({100 * text / whole:.2f} %), with more sizes inline than today",
-            f"{evidence('usercopy/model')}; text {evidence('usercopy/text')}")]
+    return arrow(before, after, 1, STAC_CLAC)
 
 
 def gains() -> list[Row]:
     """Return the rows of README's table of gains."""
+    before, after = (per_unit("usercopy/model", f"ioctl-{run}/sigprocmask", "instructions")
+                     for run in ("calls", "inline"))
+    text, whole = cells("usercopy/text", "X86_USERCOPY_CONST")[0]["instructions"]
     return [
-        *const_gains(),
-        Row("x86_usercopy=unrolled", "copies of medium size",
-            f"128 bytes, hot: {pair('Zen 5', 'hot/128', 'unrolled')} cycles on Zen 5",
-            f"slower on Zen 4: 128 bytes {pair('Zen 4', 'hot/128', 'unrolled')} cycles, 4 KiB "
-            f"{pair('Zen 4', 'hot/4096', 'unrolled')}",
-            evidence("usercopy/bench", "Zen 4", "Zen 5"))]
+        Row("X86_USERCOPY_CONST", "8 bytes, constant size, hot",
+            f"{pair('Zen 4', 'hot/8', 'const')} cycles", evidence("usercopy/bench", "Zen 4"),
+            f"64 bytes that were just written take {pair('Zen 4', 'written/64', 'const')} cycles (Zen 4), "
+            f"random sizes {pair('Zen 5', 'random64/64', 'words')} (Zen 5); no gain from cold caches"),
+        Row("X86_USERCOPY_CONST", "rt_sigprocmask(), a CPU without FSRM",
+            f"{arrow(before, after)} instructions", evidence("usercopy/model"),
+            f"kernel text grew by {text} bytes ({100 * text / whole:.2f} %) in an older version that had more "
+            "sizes inline"),
+        Row("x86_usercopy=unrolled", "128 bytes, hot", f"{pair('Zen 5', 'hot/128', 'unrolled')} cycles",
+            evidence("usercopy/bench", "Zen 5"),
+            f"on Zen 4 it is slower: 128 bytes take {pair('Zen 4', 'hot/128', 'unrolled')} cycles, 4 KiB "
+            f"{pair('Zen 4', 'hot/4096', 'unrolled')}")]
 
 
 def bench(table: Table) -> str:
-    """Return the hot copies of some sizes, a table for each CPU model."""
-    parts = []
-    for block in table["blocks"]:
-        rows = [["bytes", *COPIES.values()]]
-        for size in SIZES:
-            copies = block["cells"][f"hot/{size}"]
-            rows.append([str(size), *("{:.1f} ({:.1f}..{:.1f})".format(*copies[name][:3])
-                                      if name in copies else "-" for name in COPIES)])
-        parts.append(literal(
-            f"{cpu_name(block['machine'])}, {block['date']}, series {block['series']}\n"
-            f"cycles of the time-stamp counter for a hot copy, median (quartiles)\n\n"
-            f"{tables.columns(rows)}"))
-    return "\n".join(parts)
+    """Return the hot copies of some sizes, each CPU model's beside those of the others."""
+    rows = [["bytes", *(cpu_name(block["machine"]) for block in table["blocks"])]]
+    for size in SIZES:
+        found = [block["cells"][f"hot/{size}"] for block in table["blocks"]]
+        rows.append([str(size), *(" / ".join(f"{copies[name][0]:.1f}" if name in copies else "-"
+                                             for name in COPIES) for copies in found)])
+    about = "; ".join(f"{cpu_name(block['machine'])}: {block['date']}, series {block['series']}"
+                      for block in table["blocks"])
+    return literal("cycles of the time-stamp counter for a hot copy, median: "
+                   "mainline / unrolled / inline\n"
+                   f"{wrapped(about)}\n\n"
+                   f"{tables.columns(rows)}")
+
+
+def text(table: Table) -> str:
+    """Return the bytes that each option adds, by kind of section."""
+    rows = [["bytes with", *(name for name in next(iter(table["cells"].values()))
+                             if name not in ("objects", "bloat-o-meter"))]]
+    for option, cell in table["cells"].items():
+        rows.append([option, *("+{} of {}".format(*cell[name]) for name in rows[0][1:])])
+    return literal(f"{table['command']}: {table['configuration']['name']}, Linux "
+                   f"{table['kernel']['release']}, {table['kernel']['compiler']}; counted\n\n"
+                   f"{tables.columns(rows)}")

@@ -1,0 +1,72 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# guest.sh DIRECTORY: the guest's part of test_klp.py, prints KTAP. The directory has the target
+# module and the live patch. Each reader of a value is asked before, while and after it is patched.
+dir=$1
+foo=/sys/kernel/kobject_example/foo
+live=/sys/kernel/livepatch/live
+PATH=$PATH:/usr/sbin:/sbin
+
+number=0
+# result NAME STATUS: a test that passed if the status is 0
+result() {
+	number=$((number + 1))
+	[ "$2" = 0 ] || printf 'not '
+	echo "ok $number $1"
+}
+
+# reads NAME FOO FILES: what the module's value and fs.file-max are read as
+reads() {
+	found="$(cat $foo) $(cut -f3 /proc/sys/fs/file-nr)"
+	[ "$found" = "$2 $3" ]
+	status=$?
+	[ $status = 0 ] || echo "# $1: '$found', '$2 $3' expected"
+	result "$1" $status
+}
+
+# sites: how many places that read fs.file-max are patched
+sites() {
+	awk '$3 == "max_files__imv" { print $2 }' /sys/kernel/debug/imv/values
+}
+
+# wait_for COMMAND...: up to 60 s until it succeeds
+wait_for() {
+	for _ in $(seq 600); do
+		"$@" && return
+		sleep 0.1
+	done
+	return 1
+}
+
+patched_all() {
+	[ "$(cat $live/transition)" = 0 ]
+}
+
+gone() {
+	[ ! -e $live ]
+}
+
+echo KTAP version 1
+echo 1..7
+mountpoint -q /sys/kernel/debug || mount -t debugfs none /sys/kernel/debug
+insmod "$dir/kobject-example.ko" || exit
+echo 7 >$foo
+echo 5000 >/proc/sys/fs/file-max
+before=$(sites)
+reads original 7 5000
+
+insmod "$dir/live.ko" && wait_for patched_all
+result loaded $?
+reads patched "8 32" 5001
+echo 9 >$foo
+echo 6000 >/proc/sys/fs/file-max
+reads set_while_patched "10 32" 6001
+
+rmmod kobject_example && insmod "$dir/kobject-example.ko"
+reads target_loaded_again "1 32" 6001
+# The live patch's read of vmlinux's value is a site as any other
+[ "$(sites)" = $((before + 1)) ]
+result site_counted $?
+
+echo 0 >$live/enabled && wait_for gone && rmmod live
+reads unloaded 0 6000
