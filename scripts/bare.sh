@@ -4,7 +4,7 @@
 # git and make, nothing else.
 #   bare.sh ci      this checkout at its own path, with the user's cache (downloads, ccache, .debs);
 #                   without the right to make or mount a root, on this system: one line says so
-#   bare.sh test    a clone of HEAD and no cache; times and disk go to Documentation/results.rst
+#   bare.sh test    a clone of HEAD and no cache; prints times and disk
 # The root stays in the cache as debootstrap left it. Each run works on an overlay (else a copy) of
 # it, in mount and process namespaces of its own: nothing stays mounted or running. The Debian
 # mirror, proxies and certificates are those of this system.
@@ -14,7 +14,6 @@
 SUITE=bookworm
 BASE=$CACHE/bare-$SUITE
 HOME_CACHE=${XDG_CACHE_HOME:-$HOME/.cache}
-PAGE=$ROOT/Documentation/results.rst
 work=
 
 # shellcheck disable=SC2317	# called by the trap
@@ -144,7 +143,7 @@ wait $! || code=$?
 mib() { du -sm "$@" 2>/dev/null | awk '{sum += $1} END {print sum + 0}'; }
 minutes() { awk -v s="$1" 'BEGIN {printf "%.1f minutes", s / 60}'; }
 
-# record: what the run in the root left in its home directory, as lines of the page
+# record: what the run in the root left in its home directory, as lines for Documentation/results.rst
 record() {
 	local start made tested processor packages home=$work/upper$HOME
 	{ read -r start; read -r made; read -r tested; } < "$home/times"
@@ -160,17 +159,5 @@ record() {
 		"cache $(mib "$home/.cache") MiB"
 }
 
-if [ "$code" = 0 ]; then
-	record > "$work/record"
-	awk -v file="$work/record" '
-		/^\.\. end of the record/ {
-			while ((getline line < file) > 0) print line
-			print ""
-			skip = 0
-		}
-		!skip {print}
-		/^\.\. record of make test-bare/ {skip = 1; print ""}' "$PAGE" > "$work/page"
-	cat "$work/page" > "$PAGE"
-	cat "$work/record"
-fi
+[ "$code" != 0 ] || record
 exit "$code"

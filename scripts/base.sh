@@ -114,17 +114,7 @@ from_deb() {
 	fetched "$5"
 }
 
-# from_orig SUITE PACKAGE TARBALL SUM
-from_orig() {
-	local apt apt_options
-	debian_suite_ready "$1" || return 1
-	debian_orig "$2" "$3" || { warn "$1 of the mirror has no $3"; return 1; }
-	tarball=$CACHE/$3
-	mv "$apt/$3" "$tarball"
-	fetched "$4"
-}
-
-# from_url PATH SUM. Tested against a local directory and a server on the loopback address only.
+# from_url PATH SUM. Tested against a local directory only.
 from_url() {
 	local sum
 	sum=$(sum_of "$2")

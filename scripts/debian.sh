@@ -20,7 +20,7 @@ debian_suite_ready() {
 	[ -n "$mirror" ] || { warn "apt knows no Debian mirror"; return 1; }
 	apt=$CACHE/apt-$1
 	mkdir -p "$apt/lists/partial" "$apt/archives/partial"
-	printf "%s $mirror $1 main\n" deb deb-src > "$apt/sources.list"
+	echo "deb $mirror $1 main" > "$apt/sources.list"
 	apt_options=(-o Dir::Etc::sourcelist="$apt/sources.list" -o Dir::Etc::sourceparts=/dev/null
 		-o Dir::State::lists="$apt/lists" -o Dir::Cache="$apt"
 		-o APT::Sandbox::User=root -o Acquire::Retries=1)
@@ -34,15 +34,5 @@ debian_has() { apt-cache "${apt_options[@]}" madison "$1" | awk '/Packages$/ {pr
 # debian_download PACKAGE[=VERSION]...: into $apt
 debian_download() {
 	(cd "$apt" && apt-get "${apt_options[@]}" download "$@") ||
-		{ warn "the download failed"; return 1; }
-}
-
-# debian_orig PACKAGE TARBALL: the upstream tarball of a source package, into $apt; fails if none
-debian_orig() {
-	local revision
-	revision=$(apt-cache "${apt_options[@]}" showsrc "$1" 2>/dev/null |
-		awk -v tarball="$2" '/^Version: / {v = $2} $3 == tarball {print v; exit}')
-	[ -n "$revision" ] || return 1
-	(cd "$apt" && apt-get "${apt_options[@]}" source --download-only --tar-only "$1=$revision") ||
 		{ warn "the download failed"; return 1; }
 }

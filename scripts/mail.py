@@ -170,7 +170,7 @@ def main() -> None:
             check_git(kernel)
             if git(kernel, "status", "--porcelain", "--untracked-files=no"):
                 raise Stop(f"{kernel} has changes that are in no commit")
-        repo = kernel if kdir else make_repo(queue, Sources(kernel, None), Path(scratch) / "repo")
+        repo = kernel if kdir else make_repo(queue, Sources(kernel), Path(scratch) / "repo")
         who = sender(repo)
         for cover in covers:
             where = Path(out or build / "mails" / cover.name)

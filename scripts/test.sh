@@ -94,6 +94,7 @@ if [ -z "${GROUP:-}" ]; then
 		"nothing to compare" "$RESULTS/parts/identity.json" selftests/identity/identity.py
 	# Most of these wait, and their trees are their own
 	background 10 robust scripts/pytest.sh robust -m robust selftests/queue
+	background 10 checks scripts/pytest.sh checks -m static -k test_selftest selftests
 fi
 run boots scripts/python.sh -m selftests.vm.boots
 joined

@@ -24,7 +24,7 @@ MARKERS = (
     "bench: depends on time; `make bench` runs these",
     "full: too long for every run; `make test-full` runs these",
     "robust: interruptions and bad input, on small trees of their own",
-    "signals: interruptions of a build and a boot of the kernel under test",
+    "signals: interruptions of a build of the kernel under test",
 )
 NO_REASON = ("", "Skipped", "unconditional skip")
 
@@ -34,17 +34,11 @@ SETUP = pytest.StashKey[float]()
 
 
 def set_defaults() -> None:
-    """Fill in the environment that the Makefile passes, made absolute.
-
-    CF_BASE stays unset when it is not given: the originals then come from
-    quilt's backups in CF_TREE.
-    """
+    """Fill in the environment that the Makefile passes, made absolute."""
     root = Path(os.environ.get("CF_ROOT") or SELFTESTS.parent).resolve()
     build = root / (os.environ.get("CF_BUILD") or "build")
     defaults = {"CF_ROOT": root, "CF_BUILD": build, "CF_TREE": build / "linux",
                 "CF_OUT": build / "out/vm", "CF_RESULTS": build / "results"}
-    if os.environ.get("CF_BASE"):
-        defaults["CF_BASE"] = root
     for name, default in defaults.items():
         os.environ[name] = str(root / (os.environ.get(name) or default))
 
@@ -52,8 +46,6 @@ def set_defaults() -> None:
 def part_of(path: Path) -> str:
     """Return the part a file below selftests/ belongs to."""
     path = path.resolve()
-    if not path.is_relative_to(SELFTESTS):
-        return path.parent.name
     return path.relative_to(SELFTESTS).parts[0] if path.parent != SELFTESTS else "selftests"
 
 

@@ -12,14 +12,15 @@ Nothing else lists groups.
   groups.py targets TREE              the kselftest targets that TREE has of its groups
 
 The fragment NAME is configs/NAME.config and, after it, selftests/GROUP/NAME.config of each group
-that is pushed on the tree. Two are made: all-on is options.config of the pushed groups, all-off
-turns off each option that a gated patch has.
+that is pushed on the tree. Two are made: all-on is options.config of the groups that are pushed
+whole (of the preparations, another group may bring some), all-off turns off each option that a
+gated patch has.
 """
 
 import os
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -54,12 +55,13 @@ def chosen(series: Queue) -> list[str]:
     return wanted or names
 
 
-def pushed(series: Queue, tree: Path) -> list[str]:
-    """Return the groups of which a patch is on the tree, in the order of the series."""
+def pushed(series: Queue, tree: Path, how: Callable[[Iterable[bool]], bool] = any) -> list[str]:
+    """Return the groups of which any patch is on the tree, or all are, in the order of the series.
+    """
     applied = tree / ".pc/applied-patches"
     names = set(applied.read_text().split()) if applied.is_file() else set()
     return list(dict.fromkeys(group.name for group in series.groups
-                              if any(patch.name in names for patch in group.patches)))
+                              if how(patch.name in names for patch in group.patches)))
 
 
 def table(path: Path, least: int, most: int) -> list[list[str]]:
@@ -112,7 +114,9 @@ def fragment(series: Queue, tree: Path, name: str) -> str:
     groups = pushed(series, tree)
     if name == "all-on" and not groups:
         raise GroupError(f"no patch of the series is on {tree}: run make apply")
-    stem = "options" if name == "all-on" else name
+    stem = name
+    if name == "all-on":
+        stem, groups = "options", pushed(series, tree, all)
     files = [folder(group) / f"{stem}.config" for group in groups]
     files = [path for path in (ROOT / "configs" / f"{name}.config", *files) if path.is_file()]
     if not files and name != "all-on":

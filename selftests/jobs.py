@@ -8,9 +8,8 @@
 Words of the work: packages=SECTION installs a section of configs/packages (what cannot be
 installed is skipped by the tests that need it), kernel=NAME builds one of configs/kernels,
 kselftests builds these, boot=NAME boots one of the tables,
-test=FILE[::FUNCTION] runs the tests of the jobs' folder that are marked full, full=FILE all of
-its tests, the long way (CF_FULL=1). A * in a row stands for each group with a
-folder. A group's jobs are in its folder. Reads what scripts/python.sh sets.
+test=FILE[::FUNCTION] runs the tests of the jobs' folder that are marked full. A * in a row stands
+for each group with a folder. A group's jobs are in its folder. Reads what scripts/python.sh sets.
 """
 
 import os
@@ -41,8 +40,7 @@ class Job:
 
     def tests(self) -> list[str]:
         """Return pytest's arguments for its tests."""
-        return [f"{self.folder}/{word[5:]}" for word in self.work
-                if word.startswith(("test=", "full="))]
+        return [f"{self.folder}/{word[5:]}" for word in self.work if word.startswith("test=")]
 
 
 def read_jobs() -> dict[str, Job]:
@@ -103,17 +101,15 @@ def work(job: Job, results: Path) -> tuple[bool, list[Path]]:
                    "boot": [sys.executable, "-m", "selftests.vm.boots", what]}.get(kind)
         if kind == "boot":
             parts.append(results / f"parts/vm-{what}.json")
-        elif kind not in ("test", "full") and not command:
+        elif kind != "test" and not command:
             raise groups.GroupError(f"{job.folder.name}/jobs: {job.name}: unknown word {word}")
         if command:
             done = subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL)
             passed &= done.returncode == 0 or kind == "packages"
     if job.tests():
         name = f"job-{job.name}"
-        long = any(word.startswith("full=") for word in job.work)
-        command = ["scripts/pytest.sh", name, *([] if long else ["-m", "full"]), *job.tests()]
-        env = os.environ | ({"CF_FULL": "1"} if long else {})
-        done = subprocess.run(command, cwd=ROOT, env=env, stdin=subprocess.DEVNULL)
+        command = ["scripts/pytest.sh", name, "-m", "full", *job.tests()]
+        done = subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL)
         passed &= done.returncode == 0
         parts.append(results / f"parts/{name}.json")
     return passed, parts

@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What keeps verdicts: keys, files, FRESH=1, old entries."""
+"""What keeps verdicts: keys, files, FRESH=1."""
 
 import json
-import os
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
 
-from selftests.proofs import UNUSED_DAYS, Proofs, cache_directory, contents, key, toolchain, version
+from selftests.proofs import Proofs, cache_directory, contents, key
 
 
 @pytest.fixture(name="proofs")
@@ -57,18 +55,6 @@ def test_proofs_fresh(proofs: Proofs, tmp_path: Path, monkeypatch: pytest.Monkey
     assert fresh.lookup("one") == 2 and proofs.lookup("one") == 2
 
 
-def test_proofs_prune(proofs: Proofs) -> None:
-    """What is not used goes; what is used stays."""
-    proofs.store("used", 1)
-    proofs.store("old", 1)
-    long_ago = time.time() - (UNUSED_DAYS + 1) * 86400
-    for name in ("used.json", "old.json", ".pruned"):
-        os.utime(proofs.directory / name, (long_ago, long_ago))
-    assert proofs.lookup("used") == 1
-    proofs.store("new", 1)
-    assert sorted(path.stem for path in proofs.directory.glob("*.json")) == ["new", "used"]
-
-
 def test_proofs_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the verdicts are: as scripts/lib.sh has it."""
     for name in ("CF_CACHE", "CACHE", "XDG_CACHE_HOME"):
@@ -94,8 +80,3 @@ def test_proofs_in_results(tmp_path: Path, line: str, row: dict) -> None:
     subprocess.run([script, "part/test", "nothing", file, "echo", line], check=True)
     (found,) = json.loads(file.read_text())
     assert found == {"id": "part/test", "reason": line, "seconds": found["seconds"], **row}
-
-
-def test_proofs_versions() -> None:
-    assert "gcc" in version("gcc") and version("no-such-program") == "missing"
-    assert toolchain("no-such-program")["compiler"] == "missing" and toolchain()["ld"] != "missing"

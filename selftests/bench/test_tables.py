@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from selftests.bench import measure as bench
-from selftests.bench.measure import cells_of, keep, measures_of, page_of
+from selftests.bench.measure import keep, page_of
 from selftests.results import store
 from selftests.results.machine import cpu, same_model, told
 
@@ -80,10 +80,3 @@ def test_same_model_needs_all() -> None:
         gone = {name: value for name, value in MACHINE.items() if name != key}
         assert not same_model(gone, dict(gone)), key
     assert told(MACHINE).startswith(f"Vendor {MACHINE['vendor_id']}, stepping ")
-
-
-def test_cells_round_trip() -> None:
-    """Median and quartiles come back from a table as they were measured."""
-    measures = {"hot": {"8": {"a": {"median": 2.5, "low": 1.0, "high": 3.0}}}}
-    assert cells_of(measures) == {"hot/8": {"a": [2.5, 1.0, 3.0]}}
-    assert measures_of({"cells": cells_of(measures)}) == measures

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 # Compares the object files of two kernel builds as bytes.
 """Compare the object files of two kernel builds.
@@ -17,15 +16,11 @@ A and B are O= directories (or any two directories of .o files). Every object of
 
 Line numbers and paths are bytes, too: both sides must be built with __LINE__ fixed, at one place.
 objtool has klp if libxxhash-dev was there when kbuild built it.
-
-Exit status: 0 no difference, 1 differences, 2 nothing could be compared.
 """
 
-import argparse
 import os
 import re
 import subprocess
-import sys
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
@@ -102,7 +97,7 @@ def run(*command: object) -> str:
 
 def objdump(path: Path, *options: str) -> str:
     """Return what objdump prints of an object, without its path; raises BadInput."""
-    text = run(os.environ.get("OBJDUMP", "objdump"), *options, path)
+    text = run("objdump", *options, path)
     return text.lstrip().removeprefix(f"{path}:").lstrip()
 
 
@@ -245,8 +240,6 @@ def is_aggregate(path: Path) -> bool:
 
 def find_objects(root: Path) -> set[str]:
     """Return the objects below root that are compiled for the kernel, relative to it."""
-    if not root.is_dir():
-        raise BadInput(f"{root} is not a directory")
     objects: set[str] = set()
     for directory, below, files in os.walk(root):
         here = Path(directory).relative_to(root)
@@ -277,38 +270,3 @@ def compare_pairs(pairs: list[tuple[str, Path, Path]], jobs: int,
             print(f"identity: {name}: in another order, and the same by objtool's checksums")
     differences = [line for result in results for line in result.differences]
     return sum(result.functions for result in results), differences
-
-
-def compare(options: argparse.Namespace) -> int:
-    """Print the differences of two builds and the closing line, and return the exit status."""
-    a, b = find_objects(options.a), find_objects(options.b)
-    pairs = [(name, options.a / name, options.b / name) for name in sorted(a & b)]
-    objtool = options.objtool or options.a / OBJTOOL
-    functions, differences = compare_pairs(pairs, options.jobs, objtool)
-    differences += on_one_side(a, b)
-    for line in sorted(differences):
-        print(line)
-    if not functions and not differences:
-        raise BadInput(f"no function in the {len(pairs)} objects of {options.a} and {options.b}")
-    count = f"{len(a | b)} objects, {functions} functions compared"
-    print(f"identity: {count}, {len(differences)} differ")
-    return 1 if differences else 0
-
-
-def main() -> int:
-    """Entry point."""
-    parser = argparse.ArgumentParser(description="Compare the objects of two kernel builds.")
-    parser.add_argument("a", metavar="A", type=Path, help="directory of .o files (O=)")
-    parser.add_argument("b", metavar="B", type=Path, help="the same, to compare with A")
-    parser.add_argument("--jobs", metavar="N", type=int, default=os.cpu_count() or 1,
-                        help="objects compared at a time (default: %(default)s)")
-    parser.add_argument("--objtool", metavar="FILE", type=Path, help=f"default: A/{OBJTOOL}")
-    try:
-        return compare(parser.parse_args())
-    except (BadInput, OSError) as error:
-        print(f"identity: error: {error}", file=sys.stderr)
-        return 2
-
-
-if __name__ == "__main__":
-    sys.exit(main())

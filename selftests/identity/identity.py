@@ -374,16 +374,11 @@ def findings(everything: bool) -> tuple[list[str], str]:
 
 
 def read_queue() -> Queue:
-    """Return the series; raises Failure and ValueError when it is not whole."""
-    series = PATCHES / "series"
-    if not series.is_file():
-        raise Failure(f"no series file in {PATCHES}")
-    if GATE not in series.read_text().splitlines():
-        raise Failure(f"the series has no line '{GATE}'")
+    """Return the series; raises Failure, OSError and ValueError when it is not whole."""
     queue = load_queue(PATCHES.parent)
-    there = {patch.name for patch in queue.patches}
-    if missing := [name for name in queue.names if name not in there]:
-        raise Failure(f"series names {missing[0]}, but there is no such file in {PATCHES}")
+    if GATE not in (queue.root / "series").read_text().splitlines():
+        raise Failure(f"the series has no line '{GATE}'")
+    queue.choose()  # names a patch without a file
     return queue
 
 
@@ -398,7 +393,7 @@ def check(everything: bool) -> int:
         raise Failure(f"no kernel tree at {TREE} (make apply makes it)")
     if (TREE / ".cache-footprint.undo").exists():
         raise Failure(f"a push onto {TREE} is under way or was cut off: make apply first")
-    sources = Sources(TREE, None)
+    sources = Sources(TREE)
     verdicts = proofs.Proofs("identity")
     name = verdict_key(queue, sources, everything)
     if known := verdicts.lookup(name):

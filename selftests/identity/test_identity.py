@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from selftests.identity.identity import CODE
+from selftests.queue.minikernel import sums
 
 HERE = Path(__file__).resolve().parent
 MARK = "# --- gated from here ---\n"
@@ -106,13 +107,6 @@ def assert_ends(run: subprocess.CompletedProcess[str], by_text: int, functions: 
     )
 
 
-def snapshot(tree: Path) -> dict[str, bytes]:
-    """All files below tree with their content."""
-    return {
-        str(p.relative_to(tree)): p.read_bytes() for p in sorted(tree.rglob("*")) if p.is_file()
-    }
-
-
 def test_script_no_gated_patches(queue: Path) -> None:
     fill(queue, {"preparation.patch": PREPARATION}, {})
     run = run_script(queue)
@@ -124,12 +118,12 @@ def test_script_no_gated_patches(queue: Path) -> None:
 def test_script_off_means_off(queue: Path) -> None:
     """An ungated change of code is on both sides, a gated one that only moves lines is none."""
     fill(queue, {"preparation.patch": PREPARATION}, {"off.patch": OFF})
-    before = snapshot(queue / "build/linux")
+    before = sums(queue / "build/linux", ())
     assert_ends(run_script(queue), 1, 0)
     assert (queue / "build/fragments").read_text() == "identity small all-off\n" * 2
     seen = (queue / "build/seen").read_text()
     assert (seen.count("return a + 2;"), seen.count("CONFIG_X")) == (2, 1)
-    assert snapshot(queue / "build/linux") == before
+    assert sums(queue / "build/linux", ()) == before
 
 
 def test_script_off_is_not_off(queue: Path) -> None:
@@ -143,12 +137,12 @@ def test_script_leaves_a_pushed_tree_alone(queue: Path) -> None:
     """A pushed tree, as make apply leaves it: same result, nothing changed, not even .pc."""
     fill(queue, {"preparation.patch": PREPARATION}, {"off.patch": OFF})
     tree = push(queue)
-    before, times = snapshot(tree), (tree / "unit.c").stat().st_mtime_ns
+    before, times = sums(tree, ()), (tree / "unit.c").stat().st_mtime_ns
     run = run_script(queue)
     assert run.returncode == 0, run.stdout + run.stderr
     seen = (queue / "build/seen").read_text()
     assert (seen.count("return a + 2;"), seen.count("CONFIG_X")) == (2, 1)
-    assert snapshot(tree) == before and (tree / "unit.c").stat().st_mtime_ns == times
+    assert sums(tree, ()) == before and (tree / "unit.c").stat().st_mtime_ns == times
 
 
 def test_script_same_code(queue: Path) -> None:
@@ -223,20 +217,6 @@ def test_script_builds_once(queue: Path) -> None:
     assert builds(KCFLAGS="-DANY") == 11
 
 
-def test_script_another_clone(queue: Path, tmp_path: Path) -> None:
-    """A verdict is the same in another directory, and so is a state that a change does not reach."""
-    cache = str(tmp_path / "cache")
-    fill(queue, {"preparation.patch": PREPARATION}, {"off.patch": OFF})
-    assert run_script(queue, CF_CACHE=cache).returncode == 0
-    other = queue.rename(tmp_path / "other")
-    run = run_script(other, CF_CACHE=cache)
-    assert run.stdout.endswith("0 differ (cached)\n"), run.stdout + run.stderr
-    fill(other, {"preparation.patch": PREPARATION}, {"off.patch": OFF.replace("int x", "int y")})
-    run = run_script(other, CF_CACHE=cache)
-    assert run.stdout.startswith("identity: preprocessing whole\n"), run.stdout + run.stderr
-    assert_ends(run, 1, 0)
-
-
 def test_script_waits(queue: Path) -> None:
     """Two runs use one directory of the cache, one after the other."""
     fill(queue, {"preparation.patch": PREPARATION}, {"off.patch": OFF})
@@ -280,12 +260,6 @@ def test_script_patch_that_does_not_apply(queue: Path) -> None:
     fill(queue, {}, {"off.patch": OFF.replace("void g(void)", "void h(void)")})
     run = run_script(queue)
     assert run.returncode == 1 and "off.patch does not apply" in run.stderr
-
-
-def test_script_no_mark(queue: Path) -> None:
-    (queue / "series").write_text("off.patch\n")
-    run = run_script(queue)
-    assert run.returncode == 1 and "the series has no line" in run.stderr
 
 
 def test_script_code() -> None:

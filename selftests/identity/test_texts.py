@@ -3,7 +3,7 @@
 
 import pytest
 
-from selftests.identity.texts import declared, items, same
+from selftests.identity.texts import same
 
 # A text that uses a type, a prototype, an inline function and two names with a counter
 TEXT = """struct thing { int a; };
@@ -32,6 +32,8 @@ HARMLESS = (
     "extern int unused_variable;",
     "extern __typeof__(int) unused_typed;",
     "extern const char *unused_text[];",
+    "int unused_prototype(struct thing *u, ...);",
+    "__attribute__((__warn_unused_result__)) unsigned long\nunused_too(void);",
     "static inline __attribute__((__unused__)) int unused_inline(int a)\n"
     "{\n for (;;) { if (a) return helper(0); }\n}",
     "static inline int one(void) { return 1; }\nstatic inline int two(void) { return one(); }",
@@ -56,6 +58,8 @@ HARMFUL = (
     "struct body { int a;\n#pragma pack(1)\n int b; };",
     "struct zed (variable);",
     "const zed (variable);",
+    "const zed (*variable);",
+    "static int unused_static(void);",
     "int called(int a) __attribute__((__ifunc__(\"f\")));",
     "void *memcpy(void *to, const void *from, unsigned long size) __attribute__((__nonnull__));",
     "static inline void *memset(void *to, int c, unsigned long size) { return to; }",
@@ -123,17 +127,3 @@ def test_texts_order() -> None:
 def test_texts_numbers() -> None:
     """Counters that are all higher are the same names."""
     assert same(TEXT, TEXT.replace("_5(", "_15(").replace("_6 ", "_16 "))[0]
-
-
-def test_texts_left_out() -> None:
-    """The items that differ are named, so that they can be compiled once."""
-    assert same(TEXT, "extern int unused;\n" + TEXT) == (True, {"extern int unused;"})
-
-
-def test_texts_items() -> None:
-    assert items("struct s { int a; } x; int f(void) { if (1) { } } #pragma x\n;")[:2] == [
-        "struct s { int a; } x;",
-        "int f(void) { if (1) { } }",
-    ]
-    assert "".join("".join(item.split()) for item in items(TEXT)) == "".join(TEXT.split())
-    assert declared("struct thing { int a; };") == "thing"

@@ -4,9 +4,9 @@
 A header that a patch touches reaches nearly every object, mostly with declarations that the object
 does not use, and for which the compiler emits nothing. So both texts are split at file scope into
 items, and the items that only one text has are removed from both, if each is a static inline
-function, a structure or an extern variable, and nothing that stays mentions its name, or itself is
-such a declaration that nothing mentions (and so on). What stays must be the same items in the same
-order. The numbers of __COUNTER__ in names are compared by the order of their first use.
+function, a prototype, a structure or an extern variable, and nothing that stays mentions its name,
+or itself is such a declaration that nothing mentions (and so on). What stays must be the same items
+in the same order. The numbers of __COUNTER__ in names are compared by the order of their first use.
 
 An item of any other form must be the same. Names are looked for as mere text, which finds too much
 rather than too little.
@@ -33,7 +33,9 @@ TYPEOF = re.compile(r"__typeof__\s*\(\w+\)")
 FORM = re.compile(
     r"static\s+inline\s[\w\s*]*?(\w+)\s*\([^{}]*\)\s*\{.*\}"
     r"|(?:struct|union)\s+(\w+)\s*(?:\{(?!.*\benum\b)[^{}]*\}\s*)?;"
-    r"|extern\s+[\w\s*]*?(\w+)\s*(?:\[\w*\])?\s*;",
+    r"|extern\s+[\w\s*]*?(\w+)\s*(?:\[\w*\])?\s*;"
+    # With one word in the parentheses it may be a variable
+    r"|(?!static\b)\w[\w\s]*?[\s*]+(\w+)\s*\((?:void|\w+[\s*,]+[\w*.][\w\s*,.]*)\)\s*;",
     re.S,
 )
 # Attributes in a function may be of what it declares; those of compiletime_assert() are not

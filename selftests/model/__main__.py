@@ -25,9 +25,10 @@ from typing import Any, NoReturn
 
 from selftests.model import emulator, tables
 from selftests.model.build import BUILT, KERNEL, RESULTS, build, kernel_of, modules_of
+from selftests.model.fields import INSIDE, expanded, touched
 from selftests.model.image import make_initramfs
 from selftests.model.result import check_console, label_results, module_symbols
-from selftests.model.symbols import Symbols
+from selftests.model.symbols import Symbols, Variables
 from selftests.model.workloads import GEOMETRY, WORKLOADS, ModelError
 from selftests.results.store import digest, write_whole
 
@@ -66,8 +67,7 @@ def about_kernel(kernel: Path) -> dict[str, Any]:
                               "hash": digest((kernel / ".config").read_bytes())}}
 
 
-def boot(args: argparse.Namespace, geometry: dict[str, str], base: str, version: str
-         ) -> tuple[dict[str, Any], float]:
+def boot(args: argparse.Namespace, base: str, version: str) -> tuple[dict[str, Any], float]:
     """Boot once; return what the plugin wrote, with labels as in a result, and the seconds.
 
     base: of the names of the files that stay; version: QEMU's. Raises ModelError and OSError.
@@ -76,12 +76,16 @@ def boot(args: argparse.Namespace, geometry: dict[str, str], base: str, version:
     raw, console = Path(f"{base}.raw.json"), Path(f"{base}.console")
     symbols = Symbols(kernel / "System.map", program)
     plugin = [str(BUILT / f"plugin-api{emulator.plugin_api(version)}.so"),
-              f"out={raw}", *(f"{name}={value}" for name, value in geometry.items()),
+              f"out={raw}", *(f"{name}={value}" for name, value in args.caches.items()),
               *(f"also={cache}" for cache in args.also)]
     if workload.unit_symbol:
         plugin.append(f"unit={symbols.span(workload.unit_symbol)[0]:x}")
     if workload.instructions or args.instructions:
         plugin.append("instructions=1")
+    variables = Variables(kernel / "vmlinux") if args.variables else None
+    if variables:
+        plugin.append("data={:x}:{:x}".format(*variables.physical()))
+    fields = expanded(modules_of(kernel) / "layout.o", "task_struct", INSIDE) if args.fields else []
     for label, function in enumerate(args.range, FIRST_RANGE):
         plugin.append("range={}:{:x}:{:x}".format(label, *symbols.span(function)))
     for old in (raw, console):
@@ -112,18 +116,20 @@ def boot(args: argparse.Namespace, geometry: dict[str, str], base: str, version:
             lines.append(f"cachemodel: label {label} {function}")
         else:
             print(f"model: --range {function}: no access while it was counted")
-    counted["labels"] = label_results(counted, lines, symbols)
+    counted["labels"] = label_results(counted, lines, symbols, variables)
+    for label in counted["labels"].values() if fields else ():
+        label["fields"] = touched(label["objects"].get("task_struct"), fields)
     return counted, seconds
 
 
 def run_workload(args: argparse.Namespace) -> int:
-    """Run a workload, and again fully associative if asked; write the result."""
+    """Run a workload; write the result."""
     workload = WORKLOADS[args.workload]
     if args.build:
         build(args.kernel)
     args.results.mkdir(parents=True, exist_ok=True)
     base, version = args.results.resolve() / args.name, emulator.version_of(args.qemu)
-    counted, seconds = boot(args, args.caches, str(base), version)
+    counted, seconds = boot(args, str(base), version)
     result: dict[str, Any] = {
         "kind": "modelled", "workload": args.workload, "words": args.words,
         "geometry": counted["geometry"],
@@ -136,12 +142,6 @@ def run_workload(args: argparse.Namespace) -> int:
         "left_out": counted["left_out"], "labels": counted["labels"]}
     if workload.unit and not any(label["units"] for label in counted["labels"].values()):
         raise ModelError(f"no {workload.unit} was counted")
-    if args.bound:
-        full = {level: re.sub(":.*", ":full", args.caches[level]) for level in ("l1d", "l2", "llc")}
-        bound = boot(args, args.caches | full, f"{base}.full", version)[0]["labels"]
-        result["fully_associative"] = {
-            name: {key: value for key, value in label.items() if key != "functions"}
-            for name, label in bound.items()}
     text = tables.one(result, args.top)
     write_whole(Path(f"{base}.json"), json.dumps(result, indent=1) + "\n")
     write_whole(Path(f"{base}.txt"), text)
@@ -181,9 +181,9 @@ def make_parser() -> Parser:
             ("range", "FUNCTION", "a label of its own for a function, callees left out"),
             ("append", "PARAMETER", "kernel parameters")):
         add(f"--{name}", action="extend", nargs="+", default=[], metavar=metavar, help=about)
-    add("--bound", action="store_true",
-        help="again with fully associative caches of these sizes")
     add("--instructions", action="store_true", help="count them, too, a repeated one each time")
+    add("--variables", action="store_true", help="count the kernel's static variables, too")
+    add("--fields", action="store_true", help="name the fields of task_structs that are touched, by pahole")
     add("--cpuid", default="", metavar="NAME=VALUE,...",
         type=matching(r"([+-]?[\w.-]+(=[\w.-]+)?(,|$))*", "NAME=VALUE with commas between them"),
         help="what the guest's CPUID says, as QEMU's -cpu takes it")

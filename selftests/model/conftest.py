@@ -17,8 +17,9 @@ from selftests.model.published import model
 
 Result = dict[str, Any]
 
+CALLS = "syscalls --set reps=2 thrash_kib=64 --variables"
 PREAD = "pread --set calls=5 --append setcpuid=fsrm"
-RING = "ring --set tasks=64 rounds=20"
+RING = "ring --fields --set tasks=64 rounds=20"
 RINGS = "rings --set tasks=4:16 switches=200"
 # A page that is zeroed when it is allocated is in the caches before the copy writes to it
 WRITERS = ("writers --set file_kib=1024 writers=2 --range rep_movs_alternative"
@@ -30,7 +31,7 @@ BOOTS = {
     "larger": "calibrate --geometry l1d=64K:16 l2=512K:8 llc=2M:32",
     "keep": "calibrate --geometry nt=keep",
     "full": "calibrate --geometry l1d=32K:full l2=256K:full llc=1M:full",
-    "ring_1": f"{RING} --bound",
+    "ring_1": RING,
     "ring_2": RING,
     "ring_1024": "ring --set tasks=1024 rounds=2 warm=1",
     "ring_perturbed": f"{RING} perturb=5",
@@ -42,6 +43,8 @@ BOOTS = {
     "pread_zen3": f"{PREAD} --cpuid family=25,model=1",
     "pread_zen4": f"{PREAD} --cpuid family=25,model=17",
     "pread_zen5": f"{PREAD} --cpuid family=26,model=2",
+    "calls_loads": f"{CALLS} --append imv=off",
+    "calls_patched": CALLS,
     "reads": "reads --set calls=5 thrash_kib=1024",
     "writers_1": WRITERS,
     "writers_2": WRITERS,

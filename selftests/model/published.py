@@ -11,7 +11,6 @@ Exit status: 0 done, 1 a boot failed or the result cannot be published, 2 usage,
 from __future__ import annotations
 
 import argparse
-import functools
 import importlib
 import itertools
 import json
@@ -120,7 +119,7 @@ class Published:
         files = store.ready(self.group, self.files(), (kernel / "source").resolve())
         images = {name: store.digest((path / "arch/x86/boot/bzImage").read_bytes())
                   for name, path in kernels.items()}
-        code = proofs.contents(HERE, "__main__.py", "result.py", "symbols.py")
+        code = proofs.contents(HERE, "__main__.py", "fields.py", "result.py", "symbols.py")
         qemu, program = proofs.version("qemu-system-x86_64"), proofs.content(BUILT / "init")
         counted, number = proofs.Proofs("model"), itertools.count(1)
 
@@ -178,12 +177,9 @@ def result_of(table: Table, run: str) -> Result:
                        "append": about["append"]}, "labels": labels}
 
 
-def spread(values: list[float], middle: Callable[[list[float]], float] = statistics.median) -> str:
-    """Return median (least..most) of some runs, or another middle of them."""
-    return f"{middle(values):.1f} ({min(values):.1f}..{max(values):.1f})"
-
-
-mean_spread = functools.partial(spread, middle=statistics.mean)
+def spread(values: list[float]) -> str:
+    """Return median (least..most) of some runs."""
+    return f"{statistics.median(values):.1f} ({min(values):.1f}..{max(values):.1f})"
 
 
 def literal(text: str) -> str:

@@ -6,8 +6,8 @@ import re
 from collections import defaultdict
 from typing import Any
 
-from selftests.model.symbols import Symbols
-from selftests.model.workloads import KINDS, ModelError
+from selftests.model.symbols import Symbols, Variables
+from selftests.model.workloads import KINDS, OBJECTS, ModelError
 
 LEVELS = ("l1d", "l2", "llc")
 ACCESSES = ("loads", "stores", "stores_nt")
@@ -62,6 +62,25 @@ def by_kind(kinds: dict[str, list[int]]) -> dict[str, dict[str, int]]:
             for kind, numbers in kinds.items()}
 
 
+def by_variable(words: list[list[int]], variables: Variables) -> list[dict[str, Any]]:
+    """Return the static variables that a label accessed, most L1D misses first.
+
+    words: [address, loads, stores, misses, whether it was stored since the first label began]. A
+    miss is of the variable whose access it was, not of the others on that line.
+    """
+    sums: dict[tuple[str, int], list[list[int]]] = defaultdict(list)
+    for address, *numbers in words:
+        sums[variables.at(address)].append(numbers)
+    found = []
+    for (name, size), numbers in sums.items():
+        if not name:
+            continue
+        loads, stores, missed, stored = map(sum, zip(*numbers))
+        found.append({"name": name, "size": size, "loads": loads, "stores": stores,
+                      "l1d": missed, "stored": bool(stored)})
+    return sorted(found, key=lambda variable: (-variable["l1d"], variable["name"]))
+
+
 def by_further(kinds: dict[str, list[int]], names: list[str]) -> dict[str, dict[str, int]]:
     """Return the misses of each further cache, by kind of data and in all."""
     found = {}
@@ -71,11 +90,12 @@ def by_further(kinds: dict[str, list[int]], names: list[str]) -> dict[str, dict[
     return found
 
 
-def label_results(raw: dict[str, Any], lines: list[str], symbols: Symbols) -> dict[str, Any]:
+def label_results(raw: dict[str, Any], lines: list[str], symbols: Symbols,
+                  variables: Variables | None = None) -> dict[str, Any]:
     """Return the results of all labels by name.
 
-    raw: what the plugin wrote; lines: of the guest's console. Raises ModelError when a label that
-    the guest named was never begun, or one was left begun.
+    raw: what the plugin wrote; lines: of the guest's console; variables: if they are counted.
+    Raises ModelError when a label that the guest named was never begun, or one was left begun.
     """
     named = (re.search(r"cachemodel: label (\d+) (\S+)$", line) for line in lines)
     names = {found[1]: found[2] for found in named if found}
@@ -96,6 +116,8 @@ def label_results(raw: dict[str, Any], lines: list[str], symbols: Symbols) -> di
             "units": label["units"], "executed": instructions,
             **counts([*map(sum, zip([0] * 13, *(site[2:] for site in sites)))]),
             "kinds": by_kind(label["kinds"]),
+            "objects": {(KINDS | OBJECTS)[kind]: found for kind, found in label["objects"].items()},
             **({"further": by_further(label["kinds"], further)} if further else {}),
+            **({"variables": by_variable(label["words"], variables)} if variables else {}),
             "functions": by_function(sites, symbols)}
     return results

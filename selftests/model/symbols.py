@@ -11,6 +11,8 @@ from typing import Iterable
 from selftests.model.workloads import ModelError
 
 USER_END = 1 << 47
+BOUNDS = ("__start_rodata", "_end", "__init_begin", "__init_end")
+KERNEL_MAP = 0xFFFFFFFF80000000  # __START_KERNEL_map: where physical address 0 is
 
 
 def _functions(lines: Iterable[str]) -> list[tuple[int, str]]:
@@ -19,6 +21,39 @@ def _functions(lines: Iterable[str]) -> list[tuple[int, str]]:
     found = (line.split() for line in lines)
     return [(int(fields[0], 16), " ".join(fields[2:4])) for fields in found
             if len(fields) > 2 and fields[1] in "tTwW" and not fields[2].startswith("__pfx_")]
+
+
+class Variables:
+    """Static variables of a kernel by address, but those of init code, whose memory is freed.
+
+    vmlinux: the file. Raises ModelError.
+    """
+
+    def __init__(self, vmlinux: Path) -> None:
+        try:
+            nm = subprocess.run(["nm", "-nS", vmlinux], capture_output=True, text=True, check=True)
+        except (OSError, subprocess.CalledProcessError) as error:
+            raise ModelError(f"nm {vmlinux}: {error}") from None
+        fields = [line.split() for line in nm.stdout.splitlines()]
+        found = {words[-1]: int(words[0], 16) for words in fields if words[-1] in BOUNDS}
+        if len(found) < len(BOUNDS):
+            raise ModelError(f"{vmlinux} has not all of {' '.join(BOUNDS)}")
+        self._start, self._end, freed, freed_end = (found[name] for name in BOUNDS)
+        self._sorted = [
+            (at, int(words[1], 16), words[3]) for words in fields if len(words) == 4
+            and words[2] in "bBdDrRvV" and not freed <= (at := int(words[0], 16)) < freed_end]
+        self._starts = [start for start, *_ in self._sorted]
+
+    def physical(self) -> tuple[int, int]:
+        """Return where all of them are in memory, without KASLR: start, end."""
+        return self._start - KERNEL_MAP, self._end - KERNEL_MAP
+
+    def at(self, physical: int) -> tuple[str, int]:
+        """Return the name and the size in bytes of what has a byte of this word, or no name."""
+        address = physical + KERNEL_MAP
+        position = bisect_right(self._starts, address + 7) - 1
+        start, size, name = self._sorted[position] if position >= 0 else (0, 0, "")
+        return (name, size) if start + size > address else ("", 0)
 
 
 class Symbols:

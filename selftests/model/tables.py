@@ -80,11 +80,10 @@ def by_misses(functions: list[dict[str, Any]], level: str) -> list[dict[str, Any
 
 
 def summary(result: dict[str, Any], name: str) -> str:
-    """Return the table of one label: in all, by kind of data, and with fully
-    associative caches where that was counted."""
+    """Return the table of one label: in all and by kind of data."""
     label, (units, per) = result["labels"][name], unit_of(result, name)
 
-    def row(what: str, missed: list[int], lines: int | str) -> list[str]:
+    def row(what: str, missed: list[int], lines: int) -> list[str]:
         return [what, *(number(count / units) for count in missed), str(lines)]
 
     title = f"{name}, {per}" + (f" ({units} counted)" if per != "in all" else "")
@@ -94,9 +93,6 @@ def summary(result: dict[str, Any], name: str) -> str:
                 sum(kind["lines"] for _, kind in kinds)),
             *(row(f"  {kind}", [values[level] for level in LEVELS], values["lines"])
               for kind, values in kinds)]
-    if bound := result.get("fully_associative"):
-        rows.append(row("all, fully associative",
-                        [misses(bound[name], level) for level in LEVELS], ""))
     executed = label.get("executed", {}).get("instructions")
     instructions = "" if executed is None else (
         f"instructions {number(executed / units)}, accesses "
@@ -105,9 +101,31 @@ def summary(result: dict[str, Any], name: str) -> str:
                         for cache, found in label.get("further", {}).items())
     if further:
         further = f"misses of further caches: {further}\n"
-    return (f"{columns(rows)}\n{further}{instructions}lines written to memory "
+    return (f"{columns(rows)}\n{object_lines(label)}{further}{instructions}lines written to memory "
             f"{number(label['writebacks'] / units)}, "
             f"non-temporal stores {number(label['stores_nt'] / units)}")
+
+
+def object_lines(label: dict[str, Any]) -> str:
+    """Return for each kind of object how many of its lines are touched, on average, and which are
+    in half of the objects and more; nothing when the guest told of none."""
+    rows = []
+    for kind, found in sorted(label.get("objects", {}).items()):
+        mean = sum(found["touched"]) / found["objects"]
+        most = [str(line) for line, touched in enumerate(found["touched"])
+                if 2 * touched >= found["objects"]]
+        rows.append(f"{number(mean)} lines of a {kind}, of {found['objects']}: {' '.join(most)}\n")
+    return "".join(rows)
+
+
+def field_table(result: dict[str, Any], name: str) -> str:
+    """Return the fields of task_structs that a label touches in a tenth of them and more."""
+    rows = [["line", "offset", "bytes", "loaded", "stored", "field"]]
+    for field, offset, size, loaded, stored in result["labels"][name]["fields"]:
+        if max(loaded, stored) >= 0.1:
+            rows.append([str(offset // 64), str(offset), str(size), f"{100 * loaded:.0f} %",
+                         f"{100 * stored:.0f} %", field])
+    return f"Fields of task_structs ({name}), shares of the tasks\n{columns(rows, left=5)}"
 
 
 def top_functions(result: dict[str, Any], name: str, most: int = 10) -> str:
@@ -131,6 +149,8 @@ def one(result: dict[str, Any], most: int = 10) -> str:
     parts = [headline(result)]
     for name in result["labels"]:
         parts.append(summary(result, name))
+        if result["labels"][name].get("fields"):
+            parts.append(field_table(result, name))
         if name == result["workload"]:
             parts.append(top_functions(result, name, most))
     left_out = (f"Not modelled, of the whole boot: {result['left_out']['io']} accesses to "

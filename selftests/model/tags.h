@@ -22,6 +22,8 @@
 #define CACHEMODEL_UNIT		4	/* one more unit of work, if it is begun */
 #define CACHEMODEL_CLEAR	5	/* empty all caches, nothing is written back */
 #define CACHEMODEL_KIND		6	/* next instruction's page is of this kind */
+#define CACHEMODEL_OBJECT	7	/* its address begins an object of this kind */
+#define CACHEMODEL_LAST		8	/* its address is the last one of that object */
 
 /* Kinds of data; a page that was never told of is of kind 0 */
 #define CACHEMODEL_OTHER	0
@@ -29,6 +31,10 @@
 #define CACHEMODEL_KERNEL_STACK	2
 #define CACHEMODEL_PAGE_CACHE	3
 #define CACHEMODEL_USER_BUFFER	4
+/* These share pages with other data: of objects only */
+#define CACHEMODEL_MM		5
+#define CACHEMODEL_FILES	6
+#define CACHEMODEL_SIGNAL	7
 
 #define CACHEMODEL_LABELS	48
 #define CACHEMODEL_TAG \
@@ -48,14 +54,22 @@
 #define cachemodel_unit(label)		cachemodel_tag(CACHEMODEL_UNIT, label)
 #define cachemodel_clear()		cachemodel_tag(CACHEMODEL_CLEAR, 0)
 
-/* The page that address is in holds data of this kind. Loads one byte. */
-#define cachemodel_kind(kind, address) do {				\
+#define cachemodel_address(op_, kind, address) do {			\
 	unsigned char byte_;						\
 	asm volatile(CACHEMODEL_TAG "movb (%[p]), %[byte]"		\
 		     : [byte] "=q" (byte_)				\
-		     : [p] "r" (address), [op] "i" (CACHEMODEL_KIND),	\
+		     : [p] "r" (address), [op] "i" (op_),		\
 		       [arg] "i" (kind) : "memory");			\
 	(void)byte_;							\
+} while (0)
+
+/* The page that address is in holds data of this kind. Loads one byte. */
+#define cachemodel_kind(kind, address)	cachemodel_address(CACHEMODEL_KIND, kind, address)
+
+/* There is an object of this kind: its lines are counted by where they are in it. Loads two bytes. */
+#define cachemodel_object(kind, start, size) do {			\
+	cachemodel_address(CACHEMODEL_OBJECT, kind, (const char *)(start));		\
+	cachemodel_address(CACHEMODEL_LAST, kind, (const char *)(start) + (size) - 1);	\
 } while (0)
 
 #endif

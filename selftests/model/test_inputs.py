@@ -19,6 +19,7 @@ from selftests.model.result import by_further
 from selftests.model.symbols import Symbols
 from selftests.model.workloads import ModelError
 from selftests.results.store import ROOT
+from selftests.vm.test_runner import qemus_of
 
 
 @pytest.mark.parametrize("arguments, words", [
@@ -89,25 +90,12 @@ def test_bad_system_map(tmp_path: Path, built: Path, content: bytes) -> None:
         Symbols(tmp_path / "System.map", built / "init")
 
 
-def qemu_of(directory: Path) -> list[str]:
-    """Return the QEMU processes that write into a directory."""
-    found = []
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            command = (process / "cmdline").read_bytes().decode(errors="replace")
-        except OSError:  # it has ended
-            continue
-        if "qemu-system" in command and str(directory) in command:
-            found.append(command)
-    return found
-
-
 @pytest.mark.usefixtures("built")
 def test_time_limit(tmp_path: Path) -> None:
     """A guest that does not end is killed."""
     done = model(["ring", "--time-limit", "1", "--results", str(tmp_path)])
     assert done.returncode == 1 and "not done after 1 s, killed" in done.stderr
-    assert not qemu_of(tmp_path)
+    assert not qemus_of(tmp_path)
 
 
 @pytest.mark.usefixtures("built")
@@ -119,14 +107,14 @@ def test_interrupted(tmp_path: Path, number: int) -> None:
         cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
     deadline = time.monotonic() + 60
-    while not qemu_of(tmp_path):
+    while not qemus_of(tmp_path):
         assert process.poll() is None and time.monotonic() < deadline
         time.sleep(0.1)
     os.kill(process.pid, number)
     _, error = process.communicate(timeout=60)
     assert process.returncode == 130
     assert error.strip() == "model: interrupted"
-    assert not qemu_of(tmp_path)
+    assert not qemus_of(tmp_path)
     assert not (tmp_path / "ring.json").exists()
 
 
@@ -152,13 +140,11 @@ def a_result(workload: str, llc: int, **more: Any) -> dict[str, Any]:
 def test_tables() -> None:
     """One result's tables, with numbers that can be checked by hand."""
     result = a_result("ring", 40, further={"l2:2M:16": {"all": 25, "other": 25}})
-    result["fully_associative"] = {"ring": label(20)}
     result["left_out"] = {"io": 3, "beyond_2GiB": 4}
     text = tables.one(result)
     rows = [line.split() for line in text.split("\n")]
     assert ["all", "10", "5", "4", "5"] in rows
     assert ["other", "10", "5", "4", "5"] in rows
-    assert ["all,", "fully", "associative", "10", "5", "2"] in rows
     assert ["40", "100.00", "50", "100.00", "100", "100.00", "1000", "copy"] in rows
     assert "per context switch (10 counted)" in text
     assert "misses of further caches: l2:2M:16 2.50\n" in text

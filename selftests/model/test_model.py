@@ -154,6 +154,20 @@ def test_kinds(ring_1: Result, writers_1: Result) -> None:
             assert misses(label, level) == sum(kind[level] for kind in label["kinds"].values())
 
 
+def test_lines_per_switch(ring_1: Result) -> None:
+    """The lines of task_structs and of what they have are told by where they are in them."""
+    label = ring_1["labels"]["ring"]
+    task = label["objects"]["task_struct"]
+    assert {"task_struct", "signal_struct", "files_struct", "mm_struct"} == set(label["objects"])
+    # The state of each task of the ring is on the first line; most lines are those of others
+    assert 64 <= task["objects"] < 64 + 8 and task["touched"][0] >= 64
+    assert sum(task["touched"]) <= label["kinds"]["task_struct"]["lines"]
+    assert 64 * 10 < sum(task["touched"]) < 64 * len(task["touched"]) * 0.75
+    shares = {name: (loaded, stored) for name, _, _, loaded, stored in label["fields"]}
+    assert min(shares["__state"]) > 0.9 and shares["stack"][0] > 0.9 > shares["stack"][1]
+    assert min(shares["se.vruntime"]) > 0.9 and "comm" not in shares
+
+
 def test_ring_switches(ring_1: Result, ring_1024: Result) -> None:
     """A pass of the token is a switch, and each task's stack is seen."""
     label = ring_1["labels"]["ring"]
@@ -242,6 +256,22 @@ def test_reads_immediates(reads: Result) -> None:
             assert misses(immediates, "l1d") <= calls
 
 
+def test_immediate_symbols(calls_loads: Result, calls_patched: Result) -> None:
+    """Static variables are told by name; an immediate value is one that is loaded with imv=off
+    only."""
+    values = []
+    for result in (calls_loads, calls_patched):
+        labels = result["labels"].values()
+        assert all(0 < sum(variable["l1d"] for variable in label["variables"])
+                   <= misses(label, "l1d") for label in labels)
+        names = {variable["name"] for label in labels for variable in label["variables"]}
+        assert {"init_user_ns", "vm_committed_as"} <= names
+        values.append({name for name in names if name.endswith("__imv")})
+    assert {"max_files__imv", "sysctl_max_map_count__imv", "sysctl_overcommit_memory__imv",
+            "vm_committed_as_batch__imv"} <= values[0]
+    assert not values[1]
+
+
 def test_ioctl_inline(ioctl: Result) -> None:
     """Small sizes are copied in place, constant ones and, where a caller asks for it, variable
     ones: no copy function is executed, and instructions and accesses are saved."""
@@ -273,11 +303,3 @@ def test_movsb_window(pread_zen4: Result, pread_zen3: Result, pread_zen5: Result
 
     assert unrolled(pread_zen4) == {"pread_1", "pread_8", "pread_15", "pwrite_8"}
     assert not any(map(unrolled, (pread_zen3, pread_zen5, pread_intel)))
-
-
-def test_bound_beside(ring_1: Result) -> None:
-    """--bound boots again: the same accesses, with fully associative caches."""
-    label, bound = ring_1["labels"]["ring"], ring_1["fully_associative"]["ring"]
-    for key in ("loads", "stores", "units"):
-        assert label[key] == bound[key]
-    assert misses(bound, "l2") < misses(label, "l2") / 10

@@ -72,7 +72,7 @@ def toy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> tuple[Published, Pat
     monkeypatch.setattr(store, "refusal", lambda _files, _tree: "")
     monkeypatch.setattr(store, "page_of", lambda _group, _name, table: f"{table['cells']}\n")
     monkeypatch.setattr(Published, "files", lambda _self: ["selftests/model/tags.h"])
-    return (Published("toy", {"a": ["ring"], "b": ["ring", "--bound"]},
+    return (Published("toy", {"a": ["ring"], "b": ["ring", "--instructions"]},
                       lambda _name, result: result["labels"], ("TOY",)), kernel, counted)
 
 

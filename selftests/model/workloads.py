@@ -38,7 +38,7 @@ class Workload:
 
 
 _FILES = {"writers": "4", "record": "4096", "file_kib": "16384", "fs": "ext4",
-          "nontemporal": "none", "perturb": "0"}
+          "nontemporal": "none", "perturb": "0", "pressure": "0"}
 _RAM_DISK = ("brd.rd_nr=1", "brd.rd_size=1048576")
 
 WORKLOADS = {
@@ -70,3 +70,5 @@ WORKLOADS = {
 # Kinds of data, as tags.h numbers them
 KINDS = {"0": "other", "1": "task_struct", "2": "kernel stack",
          "3": "page cache", "4": "user buffer"}
+# Kinds of objects beside these
+OBJECTS = {"5": "mm_struct", "6": "files_struct", "7": "signal_struct"}

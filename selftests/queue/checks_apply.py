@@ -93,11 +93,9 @@ def refreshed(queue: Queue, sources: Sources, scratch: Path) -> dict[str, bytes]
     for patch in queue.patches:
         (patches / patch.name).parent.mkdir(exist_ok=True)
         shutil.copy(patch.path, patches / patch.name)
-    for patch in queue.patches:
-        for words in (["push", "--fuzz=0"], ["refresh"]):
-            done = quilt(queue, tree, *words, patches=patches)
-            if done.returncode:
-                raise ValueError(f"{patch.name}: quilt {words[0]}: {last_lines(done.stdout)}")
+    done = quilt(queue, tree, "push", "-a", "--fuzz=0", "--refresh", patches=patches)
+    if done.returncode:
+        raise ValueError(f"quilt push: {last_lines(done.stdout)}")
     return {patch.name: (patches / patch.name).read_bytes() for patch in queue.patches}
 
 

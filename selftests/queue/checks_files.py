@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import re
+import tempfile
 from email.utils import parsedate_to_datetime
+from pathlib import Path
 
 from selftests.queue.patchqueue import BANNER, GATE, NEEDS, Patch, Queue
 from selftests.queue.proc import last_lines, run
@@ -142,12 +144,13 @@ def check_mode_bits(queue: Queue) -> list[str]:
 
 def check_spelling(queue: Queue) -> list[str]:
     """codespell knows no better for the messages and the added lines."""
-    findings: list[str] = []
-    for patch in queue.patches:
-        added = [line for diff in patch.files for line in diff.added]
-        done = run(["codespell", "-d", "-"], stdin="\n".join([patch.message, *added]) + "\n")
-        lines = [line for line in done.stdout.splitlines() if "==>" in line]
-        findings += [f"{patch.name}: {line.split(':', 1)[-1].strip()}" for line in lines]
-        if done.returncode and not lines:
-            findings.append(f"{patch.name}: codespell: {last_lines(done.stdout)}")
-    return findings
+    with tempfile.TemporaryDirectory() as directory:
+        for patch in queue.patches:
+            added = [line for diff in patch.files for line in diff.added]
+            (text := Path(directory) / patch.name).parent.mkdir(exist_ok=True)
+            text.write_text("\n".join([patch.message, *added]) + "\n")
+        done = run(["codespell", "-d", "."], Path(directory))
+    lines = [line.removeprefix("./") for line in done.stdout.splitlines() if "==>" in line]
+    if done.returncode and not lines:
+        return [f"codespell: {last_lines(done.stdout)}"]
+    return [re.sub(r":\d+: ", ": ", line) for line in lines]

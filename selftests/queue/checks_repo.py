@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from pathlib import Path
 
 from selftests.queue.proc import last_lines, must, run
@@ -21,6 +20,15 @@ MACHINE = re.compile(
 )
 # What a page links to: [text](target) in Markdown, <target>`_ in reStructuredText
 LINK = {".md": re.compile(r"\]\(([^)\s]+)\)"), ".rst": re.compile(r"<([^<>\s]+)>`_")}
+# Words that readers stumbled over: what to say instead, and how often the pages and changelogs may
+# have them. The counts only go down.
+PHRASES = {
+    "in place": ("inline, instead of", 23), "win|wins|won|lose|loses|lost": ("faster, slower", 1),
+    "kept": ("stored, published", 0), "that of|those of": ("the noun again", 2),
+    "drawn": ("random", 0), "at once": ("immediately", 1), "by hand": ("a manual run", 1),
+    "come and go|came and went": ("task churn", 2), "residue": ("bytes not copied", 1),
+    "misses a switch": ("misses per switch", 2),
+    "(?:is|are|was|were) of": ("belongs to, was made with", 3)}
 SHELL = re.compile(r"^#!.*\b(?:ba|da)?sh\b")
 
 
@@ -101,21 +109,6 @@ def check_links(root: Path, files: list[Path]) -> list[str]:
     return findings
 
 
-def check_scripts(root: Path) -> list[str]:
-    """Each file in scripts/ can be run, or another file sources or reads it."""
-    scripts = [path for path in sorted((root / "scripts").iterdir()) if path.is_file()]
-    texts = {path: path.read_text(errors="replace") for path in [*scripts, root / "Makefile"]}
-    findings: list[str] = []
-    for path in scripts:
-        named = re.compile(rf"(?<![\w.-]){re.escape(path.name)}(?![\w.-])")
-        if os.access(path, os.X_OK):
-            if not texts[path].startswith("#!"):
-                findings.append(f"scripts/{path.name}: executable without #!")
-        elif not any(named.search(text) for other, text in texts.items() if other != path):
-            findings.append(f"scripts/{path.name}: neither executable nor sourced")
-    return findings
-
-
 def shell_scripts(root: Path) -> list[Path]:
     """Return the shell scripts in scripts/ and .ci/run."""
     paths = [*sorted((root / "scripts").iterdir()), root / ".ci/run"]
@@ -131,16 +124,6 @@ def check_shellcheck(root: Path) -> list[str]:
     done = run(["shellcheck", "-x", "-f", "gcc", *scripts], root)
     lines = [line.replace(f"{root}/", "") for line in done.stdout.splitlines() if line.strip()]
     return lines or ([f"shellcheck: status {done.returncode}"] if done.returncode else [])
-
-
-def check_python(root: Path, files: list[Path], tmp_path: Path) -> list[str]:
-    """Every Python file compiles; the byte code goes to a scratch directory."""
-    paths = [path for path in files if path.suffix == ".py"]
-    if not paths:
-        return ["no Python file found"]
-    words = [sys.executable, "-m", "compileall", "-q", "-f", *paths]
-    done = run(words, root, env={"PYTHONPYCACHEPREFIX": str(tmp_path)})
-    return [f"compileall: {last_lines(done.stdout, 4)}"] if done.returncode else []
 
 
 def readme_targets(text: str) -> list[str]:
@@ -163,3 +146,14 @@ def check_readme(root: Path) -> list[str]:
     return findings + [f"README.md: make {target}: no such target"
                        for target in readme_targets((root / "README.md").read_text())
                        if target not in known]
+
+
+def check_phrases(root: Path) -> list[str]:
+    """No phrase of PHRASES is more often in README, the pages, covers and changelogs than it was."""
+    texts = [path.read_text() for path in (root / "README.md", *(root / "Documentation").glob("*.rst"),
+                                           *(root / "patches").glob("*.cover"))]
+    texts += [path.read_text().partition("\n---\n")[0] for path in (root / "patches").glob("*/*.patch")]
+    text = " ".join(" ".join(texts).split())
+    counts = {phrase: len(re.findall(rf"\b(?:{phrase})\b", text, re.I)) for phrase in PHRASES}
+    return [f"'{phrase}': {counts[phrase]} times, at most {most}: say {plain}"
+            for phrase, (plain, most) in PHRASES.items() if counts[phrase] > most]

@@ -199,10 +199,12 @@ class Stepper:
         return ""
 
     def build(self, objects: list[str]) -> tuple[dict[str, list[str]], dict[str, str]]:
-        """Build objects anew.
+        """Build objects anew, but for those that the step's configuration leaves out.
 
         Returns the warnings of each that builds, and why each other does not ('' for all of them).
         """
+        out = {name for name in objects if self.left_out(name)}
+        objects = [name for name in objects if name not in out]
         for name in objects:
             (self.out / name).unlink(missing_ok=True)
         check = ["C=1", f"CHECK={self.checker}"] if self.checker else []
@@ -221,7 +223,16 @@ class Stepper:
             broken[""] = "make: the kernel's build refuses this sparse"
         elif status and not broken:
             broken[""] = f"make: {first_error(text, '')}"
-        return {name: warnings.get(name, []) for name in objects if name not in broken}, broken
+        built = {name: warnings.get(name, []) for name in objects if name not in broken}
+        return built | {name: [] for name in out}, broken
+
+    def left_out(self, name: str) -> bool:
+        """Whether the Makefile of its directory leaves an object out of this configuration."""
+        path = Path(name)
+        makefile = self.mover.tree / path.parent / "Makefile"
+        rule = rf"^obj-\$\((CONFIG_\w+)\)\s*\+=(?:.*\s)?{re.escape(path.name)}(?:\s|$)"
+        found = makefile.is_file() and re.search(rule, makefile.read_text(), re.M)
+        return bool(found) and f"\n{found[1]}=" not in f"\n{(self.out / '.config').read_text()}"
 
     def files_in(self, command: Path) -> set[str]:
         """Return the files of the tree that kbuild notes in a .cmd file as read."""

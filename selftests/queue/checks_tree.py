@@ -7,12 +7,13 @@ import os
 import re
 import shutil
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
-from selftests.groups import fragment_lines, lost_lines
-from selftests.proofs import Proofs, content, key
+from selftests.groups import fragment_lines
+from selftests.proofs import Proofs, key
 from selftests.queue.patchqueue import Patch, Queue
 from selftests.queue.proc import each, jobs, last_lines, run
 
@@ -55,71 +56,63 @@ def read_waivers(path: Path) -> tuple[list[Waiver], list[str]]:
     return waivers, findings
 
 
-def codespell_words() -> list[str]:
-    """Return the checkpatch option that names codespell's dictionary.
+def run_on(words: list[str], patches: Sequence[Patch], kernel: Path, tool: str
+           ) -> list[tuple[Patch, str, Callable[[], None]]]:
+    """Run a script of the kernel once on patches, or take what it printed of those that passed.
 
-    checkpatch asks the python3 on the PATH for it, which need not be the one
-    codespell is installed for.  Empty when codespell is not installed.
+    Args: the command, the patches, where to run, the script's text (part of the key, with the
+    command and the patch).
+    Returns for each patch the output, of several patches the lines that begin with its path, and
+    what to call if it is a pass. Raises RuntimeError when the script fails without a word.
     """
-    program = shutil.which("codespell")
-    if not program:
-        return []
-    first = Path(program).read_text(errors="replace").split("\n", 1)[0]
-    code = "import codespell_lib; print(codespell_lib.__path__[0])"
-    done = run([*first.removeprefix("#!").split(), "-c", code])
-    dictionary = Path(done.stdout.strip()) / "data/dictionary.txt"
-    return [f"--codespellfile={dictionary}"] if dictionary.is_file() else []
-
-
-def run_on(
-    words: list[str], patch: Patch, kernel: Path, tool: str
-) -> tuple[int, str, Callable[[], None]]:
-    """Run a script of the kernel on a patch, or take what it printed when the patch passed before.
-
-    Args: the command, the patch, where to run, the script's text (part of the
-    key, with the command and the patch).
-    Returns the exit status, the output, and what to call when that is a pass.
-    """
-    proofs = Proofs("script")
+    proofs = Proofs("output")
     stable = [word for word in words if not word.startswith("--mpath=")]
-    name = key(words=stable, patch=patch.name, text=patch.text, tool=tool)
-    if known := proofs.lookup(name):
-        return known[0], known[1], lambda: None
-    # These scripts read settings from the home directory.
-    done = run([*words, patch.path], kernel, env={"HOME": str(patch.path.parent)})
-    return done.returncode, done.stdout, lambda: proofs.store(name, [done.returncode, done.stdout])
+    keys = [key(words=stable, patch=patch.name, text=patch.text, tool=tool) for patch in patches]
+    output = {patch.name: proofs.lookup(name) for patch, name in zip(patches, keys)}
+    if new := [patch for patch in patches if output[patch.name] is None]:
+        # These scripts read settings from the home directory.
+        done = run([*words, *(patch.path for patch in new)], kernel,
+                   env={"HOME": str(new[0].path.parent)})
+        if done.returncode > 1 or done.returncode and not done.stdout:
+            raise RuntimeError(f"{words[1]}: exit status {done.returncode}: {last_lines(done.stdout)}")
+        lines = done.stdout.splitlines(keepends=True)
+        for patch in new:
+            output[patch.name] = "".join(line for line in lines if len(new) == 1
+                                         or line.startswith(f"{patch.path}:"))
+    return [(patch, output[patch.name], partial(proofs.store, name, output[patch.name]))
+            for patch, name in zip(patches, keys)]
 
 
 def check_checkpatch(queue: Queue, kernel: Path, waivers: Path) -> list[str]:
     """checkpatch.pl --strict finds nothing but what is waived, and all waivers are used.
 
+    Most of its time, it asks get_maintainer.pl for each file; a run with many patches asks once.
     Args: the queue, the kernel tree, the waiver file.
     """
     known, findings = read_waivers(waivers)
     used: set[Waiver] = set()
-    words = ["perl", "scripts/checkpatch.pl", "--strict", "--codespell", "--no-signoff"]
-    words += ["--terse", "--show-types", "--no-summary", *codespell_words()]
+    words = ["perl", "scripts/checkpatch.pl", "--strict", "--no-signoff"]
+    words += ["--terse", "--show-types", "--no-summary"]
     # The base is a tarball without history: no commit is known to it.
     words += ["--ignore", "UNKNOWN_COMMIT_ID"]
     tool = (kernel / "scripts/checkpatch.pl").read_text(errors="replace")
-    tool += "".join(content(Path(word.partition("=")[2])) for word in codespell_words())
 
-    def one(patch: Patch) -> list[str]:
-        status, output, passed = run_on(words, patch, kernel, tool)
+    def judge(patch: Patch, output: str, passed: Callable[[], None]) -> list[str]:
         found: list[str] = []
-        matches = [CHECKPATCH_LINE.match(line) for line in output.splitlines()]
-        for match in filter(None, matches):
+        for match in filter(None, map(CHECKPATCH_LINE.match, output.splitlines())):
             cover = [waiver for waiver in known if waiver.covers(patch, match["type"])]
             used.update(cover)
             if not cover:
                 found.append(f"{patch.name}: {match['level']}:{match['type']}: {match['text']}")
-        if status and not any(matches):
-            found.append(f"{patch.name}: checkpatch: {last_lines(output)}")
         if not found:
             passed()
         return found
 
-    findings += each(one, queue.patches)
+    # Patches that follow each other change the same files
+    ends = [len(queue.patches) * part // jobs() for part in range(jobs() + 1)]
+    parts = [queue.patches[start:end] for start, end in zip(ends, ends[1:])]
+    findings += each(lambda part: [line for one in run_on(words, part, kernel, tool)
+                                   for line in judge(*one)], parts)
     for waiver in known:
         if waiver not in used:
             findings.append(f"{waivers.name}: unused: {waiver.patch} {waiver.type}")
@@ -136,6 +129,7 @@ def check_get_maintainer(queue: Queue, kernel: Path, final: Path) -> list[str]:
     MAINTAINERS).
     """
     words = ["perl", "scripts/get_maintainer.pl", "--no-git", "--no-git-fallback", "--roles"]
+    words += ["--no-keywords"]
     entries = final / "MAINTAINERS"
     if entries.is_file():
         words.append(f"--mpath={entries}")
@@ -145,9 +139,11 @@ def check_get_maintainer(queue: Queue, kernel: Path, final: Path) -> list[str]:
     known = entries.read_text(errors="replace")
 
     def one(patch: Patch) -> list[str]:
-        status, output, passed = run_on(words, patch, kernel, known)
+        # The answer depends on the files alone: another changelog gets the one that was stored
+        files = replace(patch, text=" ".join(diff.path for diff in patch.files))
+        ((_, output, passed),) = run_on(words, [files], kernel, known)
         people = [line for line in output.splitlines() if "@" in line]
-        if status == 0 and any(not NOBODY.search(line) for line in people):
+        if any(not NOBODY.search(line) for line in people):
             passed()
             return []
         if re.search(r"^Cc: .+ <\S+@\S+>$", patch.body, re.M):
@@ -157,13 +153,12 @@ def check_get_maintainer(queue: Queue, kernel: Path, final: Path) -> list[str]:
     return each(one, queue.patches)
 
 
-def doc_warnings(path: str, root: Path, kernel: Path) -> Counter[str]:
-    """Return kernel-doc's warnings for a file, without line numbers."""
-    if not (root / path).is_file():
-        return Counter()
-    words = [kernel / "scripts/kernel-doc", "-none", "-Wall", "-Werror", path]
+def doc_warnings(paths: list[str], root: Path, kernel: Path) -> Counter[str]:
+    """Return kernel-doc's warnings for those of the files that are there, without line numbers."""
+    there = [path for path in paths if (root / path).is_file()]
+    words = [kernel / "scripts/kernel-doc", "-none", "-Wall", "-Werror", *there]
     env = {"srctree": str(kernel), "PYTHONDONTWRITEBYTECODE": "1"}
-    done = run(words, root, env=env)
+    done = run(words, root, env=env) if there else run(["true"])
     lines = [line for line in done.stdout.splitlines() if "arning" in line or "rror:" in line]
     if done.returncode and not lines:
         lines = [f"kernel-doc: {last_lines(done.stdout)}"]
@@ -179,17 +174,10 @@ def check_kernel_doc(queue: Queue, kernel: Path, base: Path, final: Path) -> lis
 
     Args: the queue, the kernel tree, the touched files before and after.
     """
-
-    def one(path: str) -> list[str]:
-        target = final / path
-        if Path(path).suffix not in DOC_SUFFIXES or not target.is_file():
-            return []
-        if "/**" not in target.read_text(errors="replace"):
-            return []
-        new = doc_warnings(path, final, kernel) - doc_warnings(path, base, kernel)
-        return [f"{path}: {line}" for line in sorted(new)]
-
-    return each(one, queue.paths)
+    paths = [path for path in queue.paths
+             if Path(path).suffix in DOC_SUFFIXES and (final / path).is_file()
+             and "/**" in (final / path).read_text(errors="replace")]
+    return sorted(doc_warnings(paths, final, kernel) - doc_warnings(paths, base, kernel))
 
 
 def kconfig_entry(text: str, symbol: str) -> list[str]:
@@ -214,7 +202,7 @@ def check_kconfig_documented(queue: Queue, final: Path) -> list[str]:
     Symbols without a prompt need neither: nobody is asked about them.
     """
     documents = [final / path for path in queue.paths if path.startswith("Documentation/")]
-    documents += [queue.root / "README.md"]
+    documents += [queue.root / "README.md", *(queue.root / "Documentation").glob("*.rst")]
     known = "\n".join(path.read_text(errors="replace") for path in documents if path.is_file())
     findings: list[str] = []
     for patch in queue.patches:
@@ -244,41 +232,6 @@ def entry_findings(entry: list[str], symbol: str, known: str) -> list[str]:
     if not re.search(rf"\b(?:CONFIG_)?{symbol}\b", known):
         findings.append("named in no document")
     return findings
-
-
-def needs_plugins(fragment: Path) -> bool:
-    """Whether a fragment switches on something that gcc's plugin headers are needed for."""
-    return "CONFIG_GCC_PLUGINS=y" in fragment.read_text().splitlines()
-
-
-def check_config_fragments(
-    small: Path, fragments: list[Path], kernel: Path, scratch: Path
-) -> list[str]:
-    """Each line of each fragment survives tinyconfig + small.config + olddefconfig.
-
-    Args: small.config, the fragments, the pushed tree, a directory for O=.
-    """
-    if not small.is_file():
-        return [f"{small.name} is missing"]
-
-    def one(fragment: Path) -> list[str]:
-        out = scratch / f"{fragment.parent.name}-{fragment.stem}"
-        out.mkdir(parents=True)
-        text = fragment.read_text()
-        make = ["make", "-s", "-C", kernel, f"O={out}"]
-        done = run([*make, "tinyconfig"])
-        if done.returncode:
-            return [f"{fragment.name}: tinyconfig: {last_lines(done.stdout)}"]
-        parts = [small] if fragment == small else [small, fragment]
-        with (out / ".config").open("a") as config:
-            config.writelines(part.read_text().rstrip("\n") + "\n" for part in parts)
-        done = run([*make, "olddefconfig"])
-        if done.returncode:
-            return [f"{fragment.name}: olddefconfig: {last_lines(done.stdout)}"]
-        lost = lost_lines(text, (out / ".config").read_text())
-        return [f"{fragment.name}: lost: {line}" for line in lost]
-
-    return each(one, fragments)
 
 
 def check_base_config(fragment: str, debian: str) -> list[str]:

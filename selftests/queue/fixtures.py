@@ -50,6 +50,7 @@ class Builder:
         self.patches = self.repo / "patches"
         self.patches.mkdir(parents=True)
         self.tree.setdefault("Makefile", MAKEFILE)
+        self.tree.setdefault("scripts/checkpatch.pl", "#\n")
         for name, text in self.tree.items():
             target = self.base / name
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -62,7 +63,7 @@ class Builder:
     @property
     def sources(self) -> Sources:
         """The base tree, as the checks want it."""
-        return Sources(self.base, self.base)
+        return Sources(self.base)
 
     def group(self, name: str, *needs: str) -> Builder:
         """Begin a group with lines of needs; the gate goes before the first but preparations."""

@@ -14,19 +14,14 @@ from selftests.queue.proc import last_lines, must, run
 
 @dataclass(frozen=True)
 class Sources:
-    """The kernel sources: the pushed tree, and a directory with the files before the series.
-
-    base None means that quilt's backups in tree have those.
-    """
+    """The kernel sources: the pushed tree, where quilt has the files as they were before."""
 
     tree: Path
-    base: Path | None
 
     @classmethod
     def from_env(cls) -> Sources:
-        """Return the sources that CF_TREE and CF_BASE name."""
-        base = os.environ.get("CF_BASE")
-        return cls(Path(os.environ["CF_TREE"]), Path(base) if base else None)
+        """Return the sources that CF_TREE names."""
+        return cls(Path(os.environ["CF_TREE"]))
 
     def kernel(self) -> Path:
         """Return the pushed tree; FileNotFoundError when there is none."""
@@ -39,15 +34,13 @@ class Sources:
 
         Raises FileNotFoundError when there are no sources at all.
         """
-        found = self.base / path if self.base and (self.base / "Makefile").is_file() else None
-        if not found:
-            found = self.kernel() / path
-            applied = self.tree / ".pc/applied-patches"
-            for name in applied.read_text().split() if applied.is_file() else []:
-                backup = self.tree / ".pc" / name / path
-                if backup.is_file():
-                    # quilt keeps an empty file where there was none
-                    return backup if backup.stat().st_size else None
+        found = self.kernel() / path
+        applied = self.tree / ".pc/applied-patches"
+        for name in applied.read_text().split() if applied.is_file() else []:
+            backup = self.tree / ".pc" / name / path
+            if backup.is_file():
+                # quilt keeps an empty file where there was none
+                return backup if backup.stat().st_size else None
         return found if found.is_file() else None
 
 

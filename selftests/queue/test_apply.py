@@ -126,23 +126,3 @@ def test_selftest_groups_need(builder: Builder, tmp_path: Path) -> None:
     builder.group("colouring").edit("lib: Add n too", {"lib/n.c": "m\n"})
     found = checks.check_groups_apply(builder.write(), builder.sources, tmp_path / "both")
     some(found, "immediate and colouring both add lib/n.c")
-
-
-def test_selftest_originals(builder: Builder, tmp_path: Path) -> None:
-    builder.patch(SUBJECT).edit("lib/b: Add it", {"lib/b.c": "x\n"})
-    queue = builder.write()
-    tree = tmp_path / "pushed"
-    (tree / "scripts").mkdir(parents=True)
-    (tree / "scripts/checkpatch.pl").write_text("")
-    for path in ("lib/a.c", "Makefile"):
-        (tree / path).parent.mkdir(exist_ok=True)
-        (tree / path).write_text((builder.base / path).read_text())
-    done = checks.quilt(queue, tree, "push", "-a")
-    assert done.returncode == 0, done.stdout
-    pushed = Sources(tree, None)
-    original = pushed.original("lib/a.c")
-    assert original and original.read_text() == LINES
-    assert (tree / "lib/a.c").read_text() != LINES
-    assert pushed.original("lib/b.c") is None
-    with pytest.raises(FileNotFoundError, match="make base"):
-        Sources(tmp_path / "absent", None).original("Makefile")

@@ -80,8 +80,7 @@ def test_refresh_does_not_apply(builder: Builder) -> None:
     first = queue.patches[0].path
     first.write_text(first.read_text().replace("+changed 20", "+moved 20"))
     before = {path: path.read_bytes() for path in builder.patches.iterdir()}
-    base = str(builder.base)
-    env = {"CF_ROOT": str(builder.repo), "CF_TREE": base, "CF_BASE": base}
+    env = {"CF_ROOT": str(builder.repo), "CF_TREE": str(builder.base)}
     words = ["python3", "-m", "selftests.queue.refresh"]
     done = run(words, Path(os.environ["CF_ROOT"]), env=env)
     assert done.returncode == 1 and queue.patches[1].name in done.stdout, done.stdout

@@ -10,7 +10,6 @@ import pytest
 from selftests.queue import checks_files as checks
 from selftests.queue.covers import PARTS, check_covers
 from selftests.queue.fixtures import Builder
-from selftests.queue.patchqueue import series_hash
 from selftests.queue.verdict import no_finding, none, some
 
 pytestmark = pytest.mark.static
@@ -71,11 +70,6 @@ def test_selftest_covers(builder: Builder) -> None:
     some(check_covers(queue), "one.cover: 'lib-c': 0 patches")
 
 
-def test_selftest_series_name(builder: Builder) -> None:
-    queue = builder.patch(SUBJECT).alter(SUBJECT, "Start at one", "Start at two")
-    some(checks.check_series_files(queue), "makes it lib-a-start-at-two.patch")
-
-
 def test_selftest_series_gate(builder: Builder) -> None:
     builder.group("immediate").patch(SUBJECT)
     builder.group("empty")
@@ -87,15 +81,6 @@ def test_selftest_series_gate(builder: Builder) -> None:
     some(found, "malformed: # --- group: immediate", "malformed: # needs:")
     builder.series.insert(1, builder.series[-2])
     some(checks.check_series_files(builder.write()), "lib-a-start-at-one.patch: in no group")
-
-
-def test_selftest_series_hash(builder: Builder) -> None:
-    """The hash is of the diffs: neither changelogs nor names count, the order does."""
-    queue = builder.patch(SUBJECT).edit("lib/b: Add it", {"lib/b.c": "x\n"}).write()
-    first = series_hash(queue.patches)
-    assert series_hash(builder.alter(SUBJECT, "nobody wants", "nobody likes").patches) == first
-    assert series_hash(reversed(queue.patches)) != first
-    assert series_hash(builder.alter(SUBJECT, "+changed", "+turned").patches) != first
 
 
 @pytest.mark.parametrize(("old", "new", "expected"), [
@@ -116,12 +101,6 @@ def test_selftest_headers_complete(builder: Builder, old: str, new: str, expecte
     some(checks.check_headers_complete(builder.alter(SUBJECT, old, new)), expected)
 
 
-def test_selftest_no_signed_off(builder: Builder) -> None:
-    none(checks.check_no_signed_off(builder.patch(SUBJECT).write()))
-    queue = builder.alter(SUBJECT, "\n---\n", "\nSigned-off-by: A <a@example.org>\n---\n")
-    some(checks.check_no_signed_off(queue), "Signed-off-by")
-
-
 def test_selftest_no_empty_diffs(builder: Builder) -> None:
     none(checks.check_no_empty_diffs(builder.patch(SUBJECT).write()))
     queue = builder.alter(SUBJECT, "-line 20\n+changed 20\n", " line 20\n")
@@ -133,17 +112,3 @@ def test_selftest_no_empty_diffs(builder: Builder) -> None:
     none([line for line in checks.check_no_empty_diffs(queue) if "lib-b" in line])
     queue = builder.alter("lib/b: Add it", "diff --git", "diff --git a/d b/d\ndiff --git")
     some(checks.check_no_empty_diffs(queue), "a file without hunks")
-
-
-@pytest.mark.parametrize("line", ["new file mode 100755", "old mode 100644", "rename from lib/z"])
-def test_selftest_mode_bits(builder: Builder, line: str) -> None:
-    none(checks.check_mode_bits(builder.patch(SUBJECT).write()))
-    queue = builder.alter(SUBJECT, "--- a/", f"diff --git a/lib/a.c b/lib/a.c\n{line}\n--- a/")
-    some(checks.check_mode_bits(queue), line)
-
-
-@codespell
-def test_selftest_spelling(builder: Builder) -> None:
-    none(checks.check_spelling(builder.patch(SUBJECT).write()))
-    wrong = "reci" + "eve"
-    some(checks.check_spelling(builder.alter(SUBJECT, "A counter", wrong)), wrong)

@@ -61,24 +61,12 @@ def named(path: Path, names: list[str]) -> list[str]:
 @pytest.mark.static
 def test_no_tool_names_a_group() -> None:
     """A tool finds groups in the banners and folders; its tests may take any name."""
-    names = [name for name in groups.chosen(groups.queue())
-             if (groups.folder(name) / "options.config").is_file()]
+    names = [group.name for group in groups.queue().groups if group.gated]
     tools = {str(path.relative_to(ROOT)): path for path in repo_files(ROOT)
              if not path.name.startswith("test_") and path.suffix not in (".txt", ".config")}
     assert not [f"{name}: {group}" for name, path in tools.items()
                 if name.startswith(TOOLS) and not name.startswith(KNOWN)
                 for group in named(path, names)]
-
-
-@pytest.mark.static
-@pytest.mark.parametrize("name, text, expected", [
-    ("a.py", '"""toy"""\n# toy\nx = "a toy"\n', []), ("a.py", 'x = ["toy"]\n', ["toy"]),
-    ("a.py", 'x = "selftests/toy/a"\n', ["toy"]), ("a.sh", "# toy\n", []),
-    ("a.sh", "run toy x\n", ["toy"]), ("Makefile", "a: ## toy\n\ttoys toy-a\n", []),
-    ("Makefile", "\tmodel.sh toy\n", ["toy"])])
-def test_named_groups_are_found(tmp_path: Path, name: str, text: str, expected: list[str]) -> None:
-    (tmp_path / name).write_text(text)
-    assert named(tmp_path / name, ["toy"]) == expected
 
 
 def collected(*words: str) -> list[tuple[str, str]]:
@@ -87,7 +75,6 @@ def collected(*words: str) -> list[tuple[str, str]]:
     return sorted(set(re.findall(r"^selftests/(\S+?)::(\w+)", out, re.M)))
 
 
-@pytest.mark.static
 def test_jobs_cover_what_is_full(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each test that is marked full and each boot of make test-full is in exactly one slow job."""
     monkeypatch.delenv("GROUP", raising=False)

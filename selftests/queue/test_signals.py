@@ -1,29 +1,48 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Builds and boots that are interrupted: the next one goes on, and nothing is left behind.
+"""Builds that are interrupted: the next one goes on.
 
-On the kernel of this run, which nothing else may use meanwhile; test_robust.py has the same for
-tree.py, on trees of its own.
+On the kernel of this run, which nothing else may use meanwhile; vm/runner_interrupt is about a
+boot, test_robust.py about the scripts that work on small trees.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
-import sys
 import time
-from pathlib import Path
+from collections.abc import Callable, Iterator
 
 import pytest
 
-from selftests.queue.test_robust import BUILD, ROOT, interrupted, passes, script
-from selftests.vm.test_runner import qemus_of
+from selftests.queue.test_robust import BUILD, passes, script
 
 pytestmark = pytest.mark.signals
 
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
+MOMENTS = 3
 FOLDERS = ("fs", "mm")
-TAP = "cmd=printf '%s\\n' 'TAP version 13' 1..1 'ok 1 works':demo"
+
+
+def interrupted(start: Callable[[], subprocess.Popen]) -> Iterator[tuple[int, int, str]]:
+    """Start a program and send each signal at moments of its run, to its whole process group.
+
+    Yields signal, exit code and output: of a whole run, which must pass, and of each interrupted
+    one. A run that ends before its moment has the code 0.
+    """
+    began = time.monotonic()
+    out = passes(start())
+    seconds = time.monotonic() - began
+    yield 0, 0, out
+    for how in SIGNALS:
+        for moment in range(MOMENTS):
+            process = start()
+            try:
+                process.wait(seconds * (moment + 0.5) / MOMENTS)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, how)
+            out, _ = process.communicate(timeout=120)
+            yield how, process.returncode, out
 
 
 def test_robust_signal_build() -> None:
@@ -55,34 +74,3 @@ def test_robust_signal_build() -> None:
     lines = (out / "build.log").read_text().splitlines()
     compiled = [line for line in lines if line.startswith("  CC")]
     assert not compiled, f"a build with nothing to do compiled {len(compiled)} files"
-
-
-def test_robust_signal_boot(tmp_path: Path) -> None:
-    """No virtual machine is left, no interrupted boot counts as passed, and the next one passes."""
-    command = [sys.executable, "-m", "selftests.vm.boot", "--kernel", str(BUILD / "out/vm"),
-               "--tree", os.environ["CF_TREE"], "--results", str(tmp_path), "--name", "cut",
-               "--job", TAP]
-    part = tmp_path / "parts/vm-cut.json"
-
-    def start() -> subprocess.Popen:
-        part.unlink(missing_ok=True)
-        return subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, text=True,
-                                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                                start_new_session=True)
-
-    def passed() -> bool:
-        rows = json.loads(part.read_text()) if part.exists() else []
-        return bool(rows) and all(row["status"] == "pass" for row in rows)
-
-    codes = []
-    for how, code, text in interrupted(start):
-        assert code in (0, 130, -how), f"signal {how}: {code}: {text}"
-        assert passed() == (code == 0), f"signal {how}: {code}"
-        deadline = time.monotonic() + 10
-        while qemus_of(tmp_path) and time.monotonic() < deadline:
-            time.sleep(0.2)
-        assert qemus_of(tmp_path) == [], f"signal {how}"
-        codes.append(code)
-    assert any(codes), "no boot was interrupted"
-    passes(start())
-    assert passed()

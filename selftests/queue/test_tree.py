@@ -4,12 +4,11 @@
 from __future__ import annotations
 
 import os
-import shutil
 from pathlib import Path
 
 import pytest
 
-from selftests import groups
+from selftests.groups import lost_lines
 from selftests.queue import checks_tree as checks
 from selftests.queue.fixtures import Builder
 from selftests.queue.patchqueue import Queue
@@ -61,38 +60,6 @@ def test_kconfig_documented(queue: Queue, files: tuple[Path, Path]) -> None:
     none(checks.check_kconfig_documented(queue, files[1]))
 
 
-def fragments_here() -> list[Path]:
-    """The configuration fragments of the repository, in order."""
-    root = Path(os.environ["CF_ROOT"])
-    return sorted([*root.glob("configs/*.config"), *root.glob("selftests/*/*.config")])
-
-
-@pytest.fixture(scope="module")
-def small() -> Path:
-    """The fragment that every kernel starts from."""
-    return Path(os.environ["CF_ROOT"]) / "configs/small.config"
-
-
-@pytest.mark.slow
-def test_config_fragments(small: Path, kernel: Path, tmp_path: Path) -> None:
-    fragments = [path for path in fragments_here() if not checks.needs_plugins(path)]
-    for name in ("all-on", "all-off"):
-        fragments.append(tmp_path / "made" / f"{name}.config")
-        fragments[-1].parent.mkdir(exist_ok=True)
-        fragments[-1].write_text(groups.fragment(groups.queue(), kernel, name))
-    none(checks.check_config_fragments(small, fragments, kernel, tmp_path))
-
-
-@pytest.mark.slow
-def test_config_fragments_plugins(small: Path, kernel: Path, tmp_path: Path) -> None:
-    fragments = [path for path in fragments_here() if checks.needs_plugins(path)]
-    headers = run(["gcc", "-print-file-name=plugin"]).stdout.strip()
-    if not (Path(headers) / "include/plugin-version.h").is_file():
-        pytest.skip("the headers of gcc's plugins are not installed: scripts/tools.sh plugins")
-    assert fragments
-    none(checks.check_config_fragments(small, fragments, kernel, tmp_path))
-
-
 @pytest.mark.full
 def test_base_config_debian() -> None:
     root = Path(os.environ["CF_ROOT"])
@@ -100,14 +67,6 @@ def test_base_config_debian() -> None:
     if done.returncode:
         pytest.skip(f"Debian's configuration is not to be had: {last_lines(done.stdout)}")
     none(checks.check_base_config((root / "configs/base.config").read_text(), done.stdout))
-
-
-@pytest.mark.static
-def test_selftest_base_config() -> None:
-    debian = "CONFIG_A=y\n# CONFIG_B is not set\nCONFIG_C=8\n"
-    none(checks.check_base_config("# why\nCONFIG_A=y\n# CONFIG_B is not set\n", debian))
-    found = checks.check_base_config("CONFIG_A=m\nCONFIG_B=y\nCONFIG_C=8\n", debian)
-    assert found == ["CONFIG_A=m", "CONFIG_B=y"]
 
 
 @pytest.mark.static
@@ -129,33 +88,6 @@ def test_selftest_checkpatch(builder: Builder, kernel: Path, tmp_path: Path) -> 
     some(found, "unused: other.patch CODE_INDENT", "no reason: '* LONG_LINE'")
     waivers.write_text("* LONG_LINE why\n" * 11)
     some(checks.check_checkpatch(queue, kernel, waivers), "11 waivers")
-
-
-@pytest.mark.static
-def test_selftest_checkpatch_cache(
-    builder: Builder, kernel: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What passed is kept, what did not is not."""
-    monkeypatch.setenv("CF_CACHE", str(tmp_path / "cache"))
-    monkeypatch.delenv("FRESH", raising=False)
-    builder.edit(SUBJECT, {"MAINTAINERS": "X\nF:\tlib/one.c\n", "lib/one.c": GOOD_C})
-    waivers = tmp_path / "waivers"
-    for _ in range(2):
-        none(checks.check_checkpatch(builder.write(), kernel, waivers))
-        assert len(list((tmp_path / "cache").rglob("*.json"))) == 1
-    queue = builder.alter(SUBJECT, "+\treturn 1;", "+        return 1;")
-    some(checks.check_checkpatch(queue, kernel, waivers), "CODE_INDENT")
-    assert len(list((tmp_path / "cache").rglob("*.json"))) == 1
-
-
-@pytest.mark.static
-def test_selftest_checkpatch_codespell(builder: Builder, kernel: Path, tmp_path: Path) -> None:
-    if not shutil.which("codespell"):
-        pytest.skip("codespell is not installed")
-    # A word of codespell's list that is not in the kernel's own.
-    builder.patch(SUBJECT, body="A counter is abandonn" + "ed here.")
-    found = checks.check_checkpatch(builder.write(), kernel, tmp_path / "waivers")
-    some(found, "TYPO_SPELLING")
 
 
 @pytest.mark.static
@@ -204,18 +136,6 @@ def test_selftest_kconfig_documented(builder: Builder, tmp_path: Path) -> None:
 @pytest.mark.static
 def test_selftest_config_lines() -> None:
     fragment = '# why\nCONFIG_A=y\n# CONFIG_B is not set\nCONFIG_C="x"\nCONFIG_D=n\n'
-    none(checks.lost_lines(fragment, 'CONFIG_A=y\nCONFIG_C="x"\n# CONFIG_B is not set\n'))
-    lost = checks.lost_lines(fragment, "CONFIG_A=m\nCONFIG_B=y\nCONFIG_D=y\n")
+    none(lost_lines(fragment, 'CONFIG_A=y\nCONFIG_C="x"\n# CONFIG_B is not set\n'))
+    lost = lost_lines(fragment, "CONFIG_A=m\nCONFIG_B=y\nCONFIG_D=y\n")
     assert lost == ["CONFIG_A=y", "# CONFIG_B is not set", 'CONFIG_C="x"', "CONFIG_D=n"]
-
-
-@pytest.mark.slow
-def test_selftest_config_fragments(kernel: Path, tmp_path: Path) -> None:
-    configs = tmp_path / "configs"
-    configs.mkdir()
-    small, bad = configs / "small.config", configs / "bad.config"
-    small.write_text("CONFIG_64BIT=y\nCONFIG_SMP=y\n")
-    none(checks.check_config_fragments(small, [small], kernel, tmp_path / "good"))
-    bad.write_text("CONFIG_SMP=y\nCONFIG_NO_SUCH_SYMBOL=y\n")
-    found = checks.check_config_fragments(small, [small, bad], kernel, tmp_path / "bad")
-    assert found == ["bad.config: lost: CONFIG_NO_SUCH_SYMBOL=y"]

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Published tables: which are stale, and their pages.
+"""Published tables: which are stale, their pages and pictures.
 
   python -m selftests.results         prints a line for each table that is not of today's files
   python -m selftests.results pages   makes the pages of all tables anew, and fills them into the
                                       pages of Documentation/ that have marks for them
+  python -m selftests.results pictures  draws Documentation/pictures/ anew
 
 Exit status: 0 done, 1 a table cannot be read, 2 usage.
 """
@@ -13,11 +14,14 @@ import sys
 from selftests.results import pages, store
 
 if __name__ == "__main__":
-    if sys.argv[1:] not in ([], ["pages"]):
-        print("usage: python -m selftests.results [pages]", file=sys.stderr)
+    if sys.argv[1:] not in ([], ["pages"], ["pictures"]):
+        print("usage: python -m selftests.results [pages | pictures]", file=sys.stderr)
         sys.exit(2)
     try:
-        if sys.argv[1:]:
+        if sys.argv[1:] == ["pictures"]:
+            from selftests.results import pictures  # matplotlib is not there before `make tools`
+            pictures.draw_all()
+        elif sys.argv[1:]:
             for group, name, table in store.tables():
                 store.publish(group, name, table)
             pages.fill()

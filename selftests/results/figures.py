@@ -13,13 +13,14 @@ from selftests.results.store import Table
 
 
 class Row(NamedTuple):
-    """A row of README's table of gains."""
+    """A row of README's table of gains, with a line of the list of costs under it. change: before
+    and after; evidence: as evidence() returns it."""
 
     option: str
-    workload: str
-    gain: str
-    cost: str
+    best_for: str
+    change: str
     evidence: str
+    cost: str
 
 
 def block(table: str, cpu: str) -> Table:
@@ -49,12 +50,22 @@ def per_unit(table: str, pattern: str, key: str) -> float:
     return float(statistics.mean(cell[key] / cell["units"] for cell in cells(table, pattern)))
 
 
+# Cycles that README adds to a copy for STAC and CLAC, which user space cannot execute: stated, not
+# measured
+STAC_CLAC = 20
+
+
+def arrow(before: float, after: float, digits: int = 0, plus: float = 0) -> str:
+    """Return two figures as before and after. plus: what is added to both."""
+    return f"{before + plus:.{digits}f} → {after + plus:.{digits}f}"
+
+
 def evidence(table: str, *cpus: str) -> str:
-    """Return a table's kind and CPU models, each with "older series" if patches changed since."""
+    """Return a table's kind and CPU models, each with "older" if patches changed since."""
     patches, whole = store.PATCHES + table.split("/")[0], store.read(*table.split("/"))
 
     def age(about: Table) -> str:
         same = about.get("depends", {}).get(patches) == store.hash_of(patches)
-        return "" if same else ", older series"
+        return "" if same else ", older"
     parts = [cpu + age(block(table, cpu)) for cpu in cpus] or [age(whole)]
     return f"{whole['kind']}{': ' if cpus else ''}{'; '.join(parts)}"

@@ -13,16 +13,18 @@ from __future__ import annotations
 
 import importlib
 import re
-from collections.abc import Callable
+import textwrap
 from pathlib import Path
 from typing import Any
 
 from selftests.results import store
+from selftests.results.figures import Row
 from selftests.results.store import ROOT, Table
 
 AREA = re.compile(r"^((?:\.\.|<!--) begin of (results/(\w+)/(\w+)\.rst|gains)(?: -->)?\n)"
                   r"(.*?)^((?:\.\.|<!--) end of \2(?: -->)?\n)", re.M | re.S)
 MARK = re.compile(r"^(?:\.\.|<!--) (?:begin|end) of (?:results/|gains)", re.M)
+WIDTH = 118  # of README's lines
 INCLUDE = re.compile(r"^\s*\.\. include::", re.M)
 
 
@@ -31,8 +33,8 @@ def documents() -> list[Path]:
     return [ROOT / "README.md", *sorted((ROOT / "Documentation").glob("*.rst"))]
 
 
-def form(group: str, name: str) -> Callable[..., Any] | None:
-    """Return a function of a group's short.py, None if there is none."""
+def form(group: str, name: str) -> Any:
+    """Return what a group's short.py has of that name, None if there is none."""
     if not (ROOT / f"selftests/{group}/short.py").is_file():
         return None
     return getattr(importlib.import_module(f"selftests.{group}.short"), name, None)
@@ -44,14 +46,25 @@ def short(group: str, name: str, table: Table) -> str:
     return str(made(table)).strip("\n")
 
 
+def gain_rows() -> dict[str, list[Row]]:
+    """Return the rows of each group in the order of the series, but first those with RECOMMENDED in
+    short.py; raises OSError, ValueError and KeyError for figures that no published table has."""
+    names = sorted((group.name for group in store.queue_of_today().groups),
+                   key=lambda name: not form(name, "RECOMMENDED"))
+    found = {name: form(name, "gains") for name in names}
+    return {name: rows() for name, rows in found.items() if rows}
+
+
 def gains() -> str:
-    """Return README's table: the rows of each group in the order of the series; raises OSError,
-    ValueError and KeyError for figures that no published table has."""
-    lines = ["| option | workload | gain | cost | evidence |", "|---|---|---|---|---|"]
-    for group in store.queue_of_today().groups:
-        rows = form(group.name, "gains")
-        lines += [f"| {group.name}: {' | '.join(row)} |" for row in (rows() if rows else [])]
-    return "\n".join(lines)
+    """Return README's table and the list of costs under it; raises as gain_rows()."""
+    table = ["| option | best for | before → after | evidence |", "|---|---|---|---|"]
+    costs: list[str] = []
+    for rows in gain_rows().values():
+        for row in rows:
+            table.append(f"| {' | '.join(row[:-1])} |")
+            costs += textwrap.wrap(f"* {row.option}: {row.cost}", WIDTH, subsequent_indent="  ",
+                                   break_long_words=False, break_on_hyphens=False)
+    return "\n".join([*table, "", "What it costs, and where it is slower:", "", *costs])
 
 
 def filled(text: str) -> str:

@@ -3,28 +3,20 @@
 in no commit."""
 from __future__ import annotations
 
-import copy
-import json
-import operator
 import os
 import subprocess
-from collections import defaultdict
-from collections.abc import Callable, Iterable
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from selftests.queue import minikernel
 from selftests.queue.patchqueue import load_queue
-from selftests.results import figures, pages, store
-from selftests.results.machine import SAME_MODEL, cpu, machine
+from selftests.results import figures, pages, pictures, store
+from selftests.results.machine import cpu
 
 PATCH = "Subject: a patch\n\n{message}\n---\n--- a/file\n+++ b/file\n@@ -1 +1 @@\n-old\n+{line}\n"
 SERIES = ("# --- group preparations: before all ---\none.patch\n"
           "# --- group toy: a toy ---\ntwo.patch\n")
-Place = tuple[str, ...]
 TABLES = pytest.mark.parametrize(("group", "name"), [row[:2] for row in store.tables()])
 static = pytest.mark.static
 
@@ -84,15 +76,14 @@ def test_no_includes() -> None:
 
 @static
 def test_gains() -> None:
-    """README's table of gains has short rows of each feature and the figures of today's tables; a
+    """README's table of gains and list of costs have short rows of each feature and the figures of today's tables; a
     figure that is changed is found."""
-    rows = [row.split(" | ") for row in pages.gains().splitlines()[2:]]
-    assert {row[0].strip("| ").partition(":")[0] for row in rows} == {
-        group.name for group in store.queue_of_today().groups} - {"preparations"}
-    for row in rows:
-        assert len(row) == 5 and len(" | ".join(row)) <= 300, row
-        assert max(len(cell) for cell in row) <= 160, row
+    table = pages.gains().split("\n\n")[0].splitlines()
+    rows = pages.gain_rows()
+    assert set(rows) == {group.name for group in store.queue_of_today().groups} - {"preparations"}
+    assert all(rows.values()) and len(table) == 2 + sum(map(len, rows.values()))
     readme = (store.ROOT / "README.md").read_text(encoding="utf-8")
+    assert max(len(line.encode()) for line in readme.splitlines()) <= 120 >= readme.count("\n")
     line = next(line for line in readme.splitlines() if "timed: Zen 4" in line)
     assert pages.problems(readme.replace(line, line.replace("0", "1"))) == [
         "gains: the page differs from the table: python -m selftests.results pages"]
@@ -115,48 +106,11 @@ def test_figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert figures.per_unit("usercopy/model", "off-*", "l2") == 3
     assert figures.evidence("usercopy/model") == "modelled"
     assert figures.evidence("usercopy/bench", "family 6, model 2", "Zen 5") == (
-        "timed: family 6, model 2; Zen 5, older series")
+        "timed: family 6, model 2; Zen 5, older")
     with pytest.raises(KeyError, match="has no block of Zen 4"):
         figures.block("usercopy/bench", "Zen 4")
     with pytest.raises(KeyError, match="has no cell churn-[*]"):
         figures.cells("usercopy/model", "churn-*")
-
-
-def leaves(value: Any, path: Place = ()) -> dict[Place, list[Callable[[], None]]]:
-    """Return what changes the numbers below a value, by place; a list's entries share a place."""
-    found: dict[Place, list[Callable[[], None]]] = defaultdict(list)
-    rows = value.items() if isinstance(value, dict) else []
-    for key, entry in enumerate(value) if isinstance(value, list) else rows:
-        place = (*path, "[]" if isinstance(value, list) else key)
-        if isinstance(entry, (int, float)):
-            found[place].append(partial(operator.setitem, value, key, entry * 7 + 1000))
-        for inner, changes in leaves(entry, place).items():
-            found[inner] += changes
-    return found
-
-
-@static
-@TABLES
-def test_pages_can_fail(group: str, name: str) -> None:
-    """Changed numbers change the page: those of a run, an option or a measure; and, but for the
-    quartiles of what is timed, all those of one name."""
-    table = store.read(group, name)
-    of = table["blocks"][0] if "blocks" in table else table
-    whole, kept = store.page_of(group, name, table), of["cells"]
-
-    def changes(names: Iterable[str], place: Place | None = None) -> bool:
-        cells = {name: copy.deepcopy(kept[name]) for name in names}
-        for cell in cells.values():
-            for at, found in leaves(cell).items():
-                for change in found if place in (None, at) else []:
-                    change()
-        of["cells"] = {**kept, **cells}
-        return store.page_of(group, name, table) != whole
-
-    for start in {cell.partition("/")[0] for cell in kept}:
-        assert changes(cell for cell in kept if cell.partition("/")[0] == start), start
-    for place in {place for cell in kept.values() for place in leaves(cell)}:
-        assert table["kind"] == "timed" or changes(kept, place), place
 
 
 @pytest.fixture(name="repository")
@@ -176,24 +130,6 @@ def fixture_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
                   "-c user.name=user -c user.email=user@localhost commit -q -m all"):
         subprocess.run(["git", *words.split()], cwd=tmp_path, check=True)
     return tmp_path
-
-
-@static
-def test_series_hash(repository: Path) -> None:
-    """It is that of the diffs of one group, or of all, in their order; no changelog changes it."""
-    def hashes() -> tuple[str, ...]:
-        return tuple(store.series_hash(load_queue(repository), group)
-                     for group in ("", "preparations", "toy"))
-    first, patch = hashes(), repository / "patches/two.patch"
-    assert len(set(first)) == 3
-    patch.write_text(PATCH.format(message="Why, in better words.", line="two"))
-    assert hashes() == first
-    patch.write_text(PATCH.format(message="Why.", line="another"))
-    assert [a == b for a, b in zip(first, hashes(), strict=True)] == [False, True, False]
-    (repository / "series").write_text("one.patch\ntwo.patch\n")
-    changed = hashes()[0]
-    (repository / "series").write_text("two.patch\none.patch\n")
-    assert hashes()[0] != changed
 
 
 @static
@@ -280,22 +216,13 @@ def test_dirty_is_refused(repository: Path, tmp_path: Path) -> None:
     assert store.refusal(["programs"], tree) == ""
 
 
-@static
-def test_machine() -> None:
-    """The machine has what makes a CPU model, a frequency that is one, and no name of the host."""
-    found = machine()
-    assert {*SAME_MODEL, "model name", "tsc_khz", "hypervisor", "kernel", "caches",
-            "copy flags"} == set(found)
-    assert 100_000 < int(found["tsc_khz"]) < 10_000_000
-    assert (found["hypervisor"] == "none") == ("hypervisor" not in str(found["copy flags"]).split())
-
-
-@static
-def test_text_of() -> None:
-    """A table has one line a cell, whatever is in it, and is read back as it was."""
-    cells = {"a": {"b": [1, None]}, "c": [{"d": 2}]}
-    table = {"kind": "timed", "none": {}, "blocks": [{"cells": cells}], "depends": {}}
-    text = store.text_of(table)
-    assert json.loads(text) == table
-    lines = [line.strip() for line in text.split("\n")]
-    assert lines[6:8] == ['"a": {"b": [1, null]},', '"c": [{"d": 2}]']
+def test_pictures() -> None:
+    """The pictures are those of today's tables, to the byte, README and the pages have each of them,
+    and nothing else is among them."""
+    drawn = pictures.files()
+    assert set(pictures.PICTURES.iterdir()) == set(drawn)
+    for path, picture in drawn.items():
+        assert path.read_bytes() == pictures.draw(*picture), \
+            f"{path.name} differs: python -m selftests.results pictures"
+    text = "".join(path.read_text(encoding="utf-8") for path in pages.documents())
+    assert all(f"pictures/{name}-light.svg" in text for name in pictures.drawn())

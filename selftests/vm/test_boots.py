@@ -145,14 +145,6 @@ def test_boots_side_by_side(small: Small, monkeypatch: pytest.MonkeyPatch, capfd
     assert printed[:2] == ["alone begins", "alone ends"] and log.read_text().split()[0] == "alone"
     rest = ["a begins", "a ends"], ["b begins", "b ends"]
     assert printed[2:] in (rest[0] + rest[1], rest[1] + rest[0])
-    # With one at a time the second begins when the first has ended
-    monkeypatch.setenv("CF_JOBS", "1")
-    monkeypatch.setenv("FRESH", "1")
-    log.unlink()
-    program = f'echo $1 in >> {log}; sleep 0.2; echo $1 out >> {log}; echo "[]" > "$2"'
-    assert small.runner(program).all(in_order)
-    assert log.read_text().splitlines() == [
-        f"{name} {way}" for name in ("alone", "a", "b") for way in ("in", "out")]
 
 
 @pytest.mark.parametrize("line, error", [
@@ -186,12 +178,6 @@ def test_boot_that_gives_no_results(small: Small) -> None:
     assert not small.runner("echo a; echo 'b \"c\"'; exit 7")(boot)
     assert small.rows("some") == [{"id": "vm/boot_some", "status": "fail", "seconds": 0.0,
                                    "reason": 'boot.py: exit status 7: b "c"'}]
-
-
-def test_first_boot_is_of_the_plain_kernel() -> None:
-    """What make boots, as one of the boots of the tables."""
-    (first,) = chosen(read_tables(groups.chosen(groups.queue())), [], "make", [])
-    assert (first.kernel, first.options()) == ("vm", ["--job=kunit", "--time-limit=600"])
 
 
 @pytest.mark.parametrize("status, runs", [("pass", 1), ("skip", 1), ("fail", 2)])

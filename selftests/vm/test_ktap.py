@@ -5,11 +5,7 @@ from types import ModuleType
 
 import pytest
 
-from selftests.results_file import Result
-from selftests.vm.boot import Job, JobError, kselftest_programs, parse_job
-from selftests.vm.guest import guest_script, split_output
-from selftests.vm.ktap import Report, load_parser, parse, slug, unique
-from selftests.vm.lists import read_ids, rename
+from selftests.vm.ktap import Report, load_parser, parse
 
 KUNIT = """\
 [    1.399626] KTAP version 1
@@ -78,22 +74,6 @@ not ok 6 selftests: demo: slow # TIMEOUT 45 seconds
 # SKIP: needs a second node
 ok 7 selftests: demo: prints.sh # SKIP
 # Totals: pass:3 fail:2 xfail:0 xpass:0 skip:2 error:0"""
-
-GROUP = """\
-TAP version 13
-1..2
-# selftests: toy: test_all.sh
-# TAP version 13
-# 1..2
-# ok 1 module_1000_cycles
-# ok 2 no device # SKIP nothing to set
-ok 1 selftests: toy: test_all.sh
-# selftests: toy: test_stress.sh
-# TAP version 13
-# 1..1
-# ok 1 hotplug
-not ok 2 selftests: toy: test_stress.sh # exit=1"""
-
 
 # What is expected of a whole output: id without part/, status, reason
 OF_KUNIT = [
@@ -197,48 +177,3 @@ def test_kunit_suite_that_died(parser: ModuleType) -> None:
 
 def test_no_kunit_at_all(parser: ModuleType) -> None:
     assert run(parser, "[    1.0] Run /init as init process", True).errors
-
-
-def test_ids() -> None:
-    assert slug("selftests: x86/bugs: a b/c") == "a_b_c"
-    assert slug("at 0xffff888003a1d273 now") == "at_ADDR_now"
-    names = [result.id for result in unique(Result(f"p/{name}", "pass") for name in "xxyx")]
-    assert names == ["p/x", "p/x_2", "p/y", "p/x_3"]
-
-
-def test_ids_of_a_group(parser: ModuleType, tmp_path: Path) -> None:
-    """What ids.txt makes of both kinds of result; a whole program keeps its name."""
-    path = tmp_path / "ids.txt"
-    path.write_text("kunit/toy.toy_test_ toy/\ntoy/test_all.sh. toy/\ntoy/test_stress.sh. toy/\n")
-    ids = read_ids(path)
-    report = parse(parser, GROUP.splitlines(), "toy")
-    assert [rename(ids, result.id) for result in report.results] == [
-        "toy/module_1000_cycles", "toy/no_device", "toy/hotplug", "toy/test_stress.sh"]
-    text = KUNIT.replace("usercopy_test_", "toy_test_").replace("usercopy", "toy")
-    report = parse(parser, text.splitlines(), "kunit", True)
-    assert [rename(ids, result.id) for result in report.results] == [
-        "toy/valid", "toy/invalid", "kunit/gen.params.size_8",
-        "kunit/gen.params.size_16", "kunit/gen.plain"]
-
-
-def test_jobs(tmp_path: Path) -> None:
-    assert parse_job("kunit") == Job("kunit", "", "kunit")
-    assert parse_job("kselftest=net/lib") == Job("kselftest", "net/lib", "net_lib")
-    assert parse_job("kselftest=x86:calls") == Job("kselftest", "x86", "calls")
-    assert parse_job("cmd=a:b c:part") == Job("cmd", "a:b c", "part")
-    for bad in ("", "kunit=x", "cmd=a", "cmd=:part", "kselftest="):
-        with pytest.raises(JobError):
-            parse_job(bad)
-    (tmp_path / "kselftest-list.txt").write_text("x86:a\nx86:b\nx:c\n")
-    assert kselftest_programs(tmp_path, "x86") == ["a", "b"]
-    with pytest.raises(JobError):
-        kselftest_programs(tmp_path, "y")
-
-
-def test_output_is_split_by_marks() -> None:
-    text = ("vm-boot: N begin 0\nok 1 a\n\nvm-boot: N end 0 rc=4\n"
-            "vm-boot: N begin 1\nvm-boot: M end 1 rc=0\n")
-    outputs = split_output(text, "N")
-    assert outputs[0].rc == 4 and outputs[0].lines == ["ok 1 a", ""]
-    assert outputs[1].rc is None
-    assert "run 0 'echo '" in guest_script(["echo 'x'"], "N")

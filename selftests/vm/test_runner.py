@@ -51,6 +51,17 @@ class Boot:
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
             env={**os.environ, "KVM": "0", **environment})
 
+    def started(self, name: str) -> subprocess.Popen[str]:
+        """Start a boot that does not end; return when its kernel has spoken."""
+        self.console(name).unlink(missing_ok=True)
+        process = self.start(name, "--job=cmd=sleep 1000:demo", "--time-limit=120")
+        end = time.monotonic() + 60
+        while time.monotonic() < end and not (
+                self.console(name).exists() and b"Linux version" in self.console(name).read_bytes()):
+            time.sleep(0.5)
+        assert process.poll() is None
+        return process
+
     def finish(self, process: subprocess.Popen[str], name: str) -> Run:
         start = time.monotonic()
         printed, _ = process.communicate()
@@ -127,10 +138,6 @@ def test_runner_missing_end_marker(boot: Boot) -> None:
     assert run.tests["demo/works"]["status"] == "pass"
 
 
-def test_runner_empty_plan(boot: Boot) -> None:
-    assert boot.fails("runner-empty", f"{HEAD} 1..0:demo").reason.endswith("empty plan (1..0)")
-
-
 def test_runner_missing_result(boot: Boot) -> None:
     run = boot.fails("runner-short", f"{HEAD} 1..2 'ok 1 a':demo")
     assert run.reason.endswith("1 of 2 planned results")
@@ -160,19 +167,25 @@ def test_runner_time_limit(boot: Boot) -> None:
 
 
 def test_runner_interrupt(boot: Boot) -> None:
-    console = boot.console("runner-int")
-    console.unlink(missing_ok=True)
-    process = boot.start("runner-int", "--job=cmd=sleep 1000:demo", "--time-limit=120")
-    end = time.monotonic() + 60
-    while time.monotonic() < end and not (
-            console.exists() and b"Linux version" in console.read_bytes()):
-        time.sleep(0.5)
+    process = boot.started("runner-int")
     process.send_signal(signal.SIGINT)
     run = boot.finish(process, "runner-int")
     assert run.status == 130
     assert run.failures == ["FAIL vm/boot_runner-int: interrupted, QEMU killed"]
     assert "Linux version" in run.console
-    assert qemus_of(console.parent) == []
+    assert qemus_of(boot.console("runner-int").parent) == []
+
+
+def test_runner_killed(boot: Boot) -> None:
+    """No virtual machine is left, and no result counts."""
+    process = boot.started("runner-kill")
+    process.kill()
+    process.wait()
+    end = time.monotonic() + 10
+    while qemus_of(boot.console("runner-kill").parent) and time.monotonic() < end:
+        time.sleep(0.2)
+    assert qemus_of(boot.console("runner-kill").parent) == []
+    assert not (boot.results / "parts/vm-runner-kill.json").exists()
 
 
 def test_runner_kvm_refused(boot: Boot, tmp_path: Path) -> None:

@@ -25,6 +25,7 @@
 #include <drm/drm.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <linux/openat2.h>
 #include <poll.h>
 #include <signal.h>
@@ -34,6 +35,7 @@
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -47,7 +49,7 @@
 
 static volatile char *thrashed;
 static long thrashed_size;
-static int file, pipe_ends[2];
+static int file, pipe_ends[2], sockets[2], epoll;
 
 static void thrash_setup(void)
 {
@@ -279,6 +281,39 @@ static void append_page(void)
 		fail_errno("write to a file in memory");
 }
 
+static void read_page(void)
+{
+	static char page[PAGE];
+
+	if (pread(file, page, PAGE, 0) != PAGE)
+		fail_errno("read of a file in memory");
+}
+
+static void send_receive(void)
+{
+	char text[64] = "";
+
+	if (send(sockets[0], text, sizeof(text), 0) != sizeof(text) ||
+	    recv(sockets[1], text, sizeof(text), 0) != sizeof(text))
+		fail_errno("send and recv");
+}
+
+static void epoll_ready(void)
+{
+	struct epoll_event event;
+
+	if (epoll_wait(epoll, &event, 1, 0) != 1)
+		fail_errno("epoll_wait");
+}
+
+static void futex_wake(void)
+{
+	static int word;
+
+	if (syscall(SYS_futex, &word, FUTEX_WAKE, 1, NULL, NULL, 0))
+		fail_errno("futex");
+}
+
 static void poll_pipe(void)
 {
 	struct pollfd ready = { .fd = pipe_ends[0], .events = POLLIN };
@@ -299,23 +334,43 @@ static void fork_exit(void)
 		fail_errno("waitpid");
 }
 
+/* This program ends at once where it is not the first process */
+static void execute(void)
+{
+	pid_t child = vfork();
+
+	if (!child) {
+		execl("/init", "init", NULL);
+		_exit(1);
+	}
+	if (child < 0 || waitpid(child, NULL, 0) != child)
+		fail_errno("vfork and exec");
+}
+
 #define COUNT_CALL(label, name)		\
 	COUNT(call_##name, label, name, _all,	\
 	      for (int i = 0; i < WARM; i++) name(), name())
 #define CALLS(X)							\
 	X(1, open_close) X(2, map_unmap) X(3, append_page)		\
-	X(4, poll_pipe) X(5, fork_exit)
+	X(4, poll_pipe) X(5, fork_exit) X(6, read_page)			\
+	X(7, send_receive) X(8, epoll_ready) X(9, futex_wake) X(10, execute)
 CALLS(COUNT_CALL)
 
 void syscalls(void)
 {
+	struct epoll_event ready = { .events = EPOLLIN };
 	long reps = number("reps", 1, 1000, 20);
+	static const char zeroes[PAGE];
 
 	thrash_setup();
 	pin(0);
 	file = must(memfd_create("appended", 0), "a file in memory");
 	if (pipe(pipe_ends) || write(pipe_ends[1], "x", 1) != 1)
 		fail_errno("a pipe");
+	must(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets), "a pair of sockets");
+	must(write(file, zeroes, PAGE), "write to a file in memory");
+	epoll = must(epoll_create1(0), "epoll_create1");
+	must(epoll_ctl(epoll, EPOLL_CTL_ADD, pipe_ends[0], &ready), "epoll_ctl");
 	tell("progress system calls, %ld of each", reps);
 #define CALL(label, name)	call_##name(reps, -1, NULL);
 	CALLS(CALL)

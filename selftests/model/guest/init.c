@@ -231,8 +231,12 @@ void tell_buffer(const void *start, unsigned long size)
 
 int main(void)
 {
-	const char *name = word("workload", "");
+	const char *name;
 
+	/* Executed by a workload, which counts that */
+	if (getpid() != 1)
+		return 0;
+	name = word("workload", "");
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	mount_at("proc", "proc", "/proc", NULL);
 	mount_at("sysfs", "sysfs", "/sys", NULL);

@@ -4,8 +4,8 @@
  * same time: the shape of iozone -i 0 -t 4. Nothing is written to the device
  * meanwhile, and the caches are empty at the start. Words: writers=, record=
  * (bytes), file_kib= (of each file), fs=ext4|tmpfs, perturb=, and nontemporal=,
- * for vm.nontemporal_write where the kernel has it; settings in debugfs may follow:
- * 3:frames:2:burst_ms:1000.
+ * for vm.nontemporal_write where the kernel has it, 2:4096 with its minimum. With
+ * pressure=1 the data is written back meanwhile, and pages are reclaimed.
  *
  * Workload bystander: the same in laps, and between two of them somebody else, on a
  * CPU of its own, reads memory of its own once, as once before and once at the end.
@@ -55,29 +55,56 @@ static void mount_fs(const char *fs)
 		fail("fs=%s: ext4 or tmpfs is wanted", fs);
 	/* ext4 would go on making its inode tables while it is counted */
 	mount_at("/dev/ram0", fs, "/mnt", strcmp(fs, "ext4") ? "" : "noinit_itable");
-	/* No writeback while it is counted */
+	/* No writeback while it is counted, see press() */
 	write_file("/proc/sys/vm/dirty_background_ratio", "90");
 	write_file("/proc/sys/vm/dirty_ratio", "95");
 	write_file("/proc/sys/vm/dirty_writeback_centisecs", "0");
 }
 
+/*
+ * Writeback from 1 MiB of dirty data on; reclaim when so many bytes are used. kswapd's watermark is
+ * 30 % of the memory above the one of min_free_kbytes, which is for others to use meanwhile.
+ */
+static void press(long bytes)
+{
+	struct sysinfo info;
+	char text[32];
+
+	write_file("/proc/sys/vm/dirty_background_bytes", "1048576");
+	write_file("/proc/sys/vm/watermark_scale_factor", "3000");
+	must(sysinfo(&info), "sysinfo");
+	snprintf(text, sizeof(text), "%ld",
+		 (long)(info.freeram - info.totalram / 10 * 3 - bytes) >> 10);
+	write_file("/proc/sys/vm/min_free_kbytes", text);
+}
+
+/* How many pages were reclaimed, or written back */
+static long vmstat(const char *name)
+{
+	FILE *file = fopen("/proc/vmstat", "r");
+	char key[64];
+	long value;
+
+	if (!file)
+		fail_errno("/proc/vmstat");
+	while (fscanf(file, "%63s %ld", key, &value) == 2 && strcmp(key, name))
+		;
+	fclose(file);
+	return value;
+}
+
 static void set_nontemporal(void)
 {
 	const char *words = word("nontemporal", "none");
-	char text[256], path[320], *setting, *value;
+	char text[64], *least;
 
 	if (!strcmp(words, "none"))
 		return;
 	snprintf(text, sizeof(text), "%s", words);
-	mount_at("none", "debugfs", "/debug", "");
 	write_file("/proc/sys/vm/nontemporal_write", strtok(text, ":"));
-	while ((setting = strtok(NULL, ":"))) {
-		value = strtok(NULL, ":");
-		if (!value)
-			fail("nontemporal=%s: %s has no value", words, setting);
-		snprintf(path, sizeof(path), "/debug/nontemporal_write/%s", setting);
-		write_file(path, value);
-	}
+	least = strtok(NULL, ":");
+	if (least)
+		write_file("/proc/sys/vm/nontemporal_write_min", least);
 }
 
 static void name_of(char *path, size_t size, long writer)
@@ -167,7 +194,8 @@ static void write_files(long laps, const char *bystander, long bystander_bytes)
 	long record = number("record", 1, 64 << 20, 4096);
 	long bytes = number("file_kib", 1, 1 << 19, 16384) << 10;
 	const char *fs = word("fs", "ext4");
-	long records = bytes / record / laps;
+	long records = bytes / record / laps, pressure = number("pressure", 0, 1, 0);
+	long reclaimed, written;
 	int start[2], ready[2];
 	char path[32], *buffer;
 
@@ -190,6 +218,10 @@ static void write_files(long laps, const char *bystander, long bystander_bytes)
 	wait_for(ready[0], count);
 	tell("progress %ld writers of %ld-byte records on %s", count, record, fs);
 	settle();
+	if (pressure)
+		press(count * bytes / 2);
+	reclaimed = vmstat("pgsteal_kswapd");
+	written = vmstat("nr_written");
 	cachemodel_clear();
 	if (bystander)
 		bystand(bystander, bystander_bytes);
@@ -198,6 +230,11 @@ static void write_files(long laps, const char *bystander, long bystander_bytes)
 		if (bystander)
 			bystand(bystander, bystander_bytes);
 	}
+	reclaimed = vmstat("pgsteal_kswapd") - reclaimed;
+	written = vmstat("nr_written") - written;
+	tell("progress %ld pages were reclaimed, %ld written back", reclaimed, written);
+	if (pressure && (!reclaimed || !written))
+		fail("pressure=1: %ld pages were reclaimed, %ld written back", reclaimed, written);
 	for (long i = 0; i < count; i++) {
 		name_of(path, sizeof(path), i);
 		tell_file(path);

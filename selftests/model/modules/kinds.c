@@ -2,9 +2,12 @@
 /*
  * Tells the cache model which pages hold a task_struct or a kernel stack at
  * the time the module is loaded: those of all processes and threads, and of the
- * first CPU's idle task.
+ * first CPU's idle task; and where the task_structs are, and what they have of
+ * memory, files and signals.
  */
+#include <linux/fdtable.h>
 #include <linux/init_task.h>
+#include <linux/mm_types.h>
 #include <linux/module.h>
 #include <linux/rcupdate.h>
 #include <linux/sched/signal.h>
@@ -21,6 +24,12 @@ static void __init tell_task(struct task_struct *task)
 
 	for (address = start & PAGE_MASK; address < start + size; address += PAGE_SIZE)
 		cachemodel_kind(CACHEMODEL_TASK_STRUCT, max(address, start));
+	cachemodel_object(CACHEMODEL_TASK_STRUCT, start, size);
+	cachemodel_object(CACHEMODEL_SIGNAL, task->signal, sizeof(*task->signal));
+	if (task->files)
+		cachemodel_object(CACHEMODEL_FILES, task->files, sizeof(*task->files));
+	if (task->mm)
+		cachemodel_object(CACHEMODEL_MM, task->mm, sizeof(*task->mm));
 	if (!stack)
 		return;
 	for (address = 0; address < THREAD_SIZE; address += PAGE_SIZE)

@@ -69,9 +69,12 @@ static void change(struct site *site, uint64_t mask)
 	site->now.next = tally;
 }
 
-void counter_access(struct counter *counter, uint64_t mask, struct site *site, uint32_t line,
-		    enum access access, unsigned int missed, unsigned int writebacks)
+void counter_access(struct counter *counter, uint64_t mask, struct site *site, uint64_t first,
+		    uint64_t last, enum access access, unsigned int missed, unsigned int writebacks)
 {
+	uint32_t line = first >> LINE_SHIFT;
+	uint16_t quads = (2u << last % LINE_SIZE / 4) - (1u << first % LINE_SIZE / 4);
+
 	if (site->now.mask != mask)
 		change(site, mask);
 	site->now.n[__builtin_popcount(missed & ((1u << LEVELS) - 1)) * ACCESSES + access]++;
@@ -80,9 +83,33 @@ void counter_access(struct counter *counter, uint64_t mask, struct site *site, u
 		struct label *label = counter_label(counter, __builtin_ctzll(mask));
 		struct page *page = &label->pages[line / 64];
 
+		if (!page->quads)
+			page->quads = memory_new(1, sizeof(*page->quads));
 		page->touched |= 1ull << line % 64;
+		(access == LOAD ? page->quads->loaded : page->quads->stored)[line % 64] |= quads;
 		for (unsigned int bits = missed; bits; bits &= bits - 1)
 			page->missed[__builtin_ctz(bits)]++;
+	}
+}
+
+void counter_data(struct counter *counter, uint64_t mask, uint64_t address, enum access access,
+		  unsigned int missed)
+{
+	uint64_t at = (address - counter->data_start) / 8;
+
+	if (address < counter->data_start || address >= counter->data_end)
+		return;
+	if (access != LOAD && counter->begun)
+		counter->stored[at] = true;
+	for (; mask; mask &= mask - 1) {
+		struct label *label = counter_label(counter, __builtin_ctzll(mask));
+
+		if (!label->words)
+			label->words = memory_new((counter->data_end - counter->data_start) / 8 + 1,
+						  sizeof(*label->words));
+		label->words[at].loads += access == LOAD;
+		label->words[at].stores += access != LOAD;
+		label->words[at].missed += missed >> L1D & 1;
 	}
 }
 
@@ -91,6 +118,84 @@ static void write_numbers(const uint64_t *numbers, int n, FILE *file)
 	for (int i = 0; i < n; i++)
 		fprintf(file, ",%lu", numbers[i]);
 	fprintf(file, "]");
+}
+
+static void write_array(const char *name, const uint64_t *numbers, int n, FILE *file)
+{
+	fprintf(file, ", \"%s\": [%lu", name, numbers[0]);
+	write_numbers(numbers + 1, n - 1, file);
+}
+
+bool counter_object(struct counter *counter, uint8_t kind, uint32_t line)
+{
+	if (counter->n_objects == OBJECTS)
+		return false;
+	counter->objects[counter->n_objects++] = (struct object) { kind, line, 1 };
+	return true;
+}
+
+bool counter_last(struct counter *counter, uint32_t line)
+{
+	struct object *object = &counter->objects[counter->n_objects - 1];
+
+	object->lines = line - object->line + 1;
+	/* Threads share some: told again, it is no second one */
+	for (struct object *other = counter->objects; other < object; other++) {
+		if (other->kind == object->kind && other->line == object->line) {
+			counter->n_objects--;
+			break;
+		}
+	}
+	return line >= object->line && object->lines <= OBJECT_LINES;
+}
+
+/*
+ * "KIND": {"objects": how many were touched, and by place in the object in how many of them:
+ * "touched": each line, "loaded", "stored": each four bytes}
+ */
+static void write_objects(const struct counter *counter, const struct label *label, FILE *file)
+{
+	const char *comma = "";
+
+	for (int kind = 0; kind < KINDS; kind++) {
+		uint64_t touched[OBJECT_LINES] = {}, loaded[OBJECT_LINES * LINE_QUADS] = {};
+		uint64_t stored[OBJECT_LINES * LINE_QUADS] = {};
+		uint32_t lines = 0, objects = 0;
+		bool any;
+
+		for (unsigned int i = 0; i < counter->n_objects; i++) {
+			const struct object *object = &counter->objects[i];
+
+			if (object->kind != kind)
+				continue;
+			lines = object->lines > lines ? object->lines : lines;
+			any = false;
+			for (uint32_t at = 0; at < object->lines; at++) {
+				uint32_t line = object->line + at;
+				const struct page *page = &label->pages[line / 64];
+
+				if (!(page->touched >> line % 64 & 1))
+					continue;
+				any = true;
+				touched[at]++;
+				for (unsigned int i = 0; i < LINE_QUADS; i++) {
+					loaded[LINE_QUADS * at + i] +=
+						page->quads->loaded[line % 64] >> i & 1;
+					stored[LINE_QUADS * at + i] +=
+						page->quads->stored[line % 64] >> i & 1;
+				}
+			}
+			objects += any;
+		}
+		if (!objects)
+			continue;
+		fprintf(file, "%s\"%d\": {\"objects\": %u", comma, kind, objects);
+		write_array("touched", touched, lines, file);
+		write_array("loaded", loaded, LINE_QUADS * lines, file);
+		write_array("stored", stored, LINE_QUADS * lines, file);
+		fprintf(file, "}");
+		comma = ",";
+	}
 }
 
 /* "KIND": [lines touched, misses in each level, misses in each further cache] */
@@ -114,6 +219,22 @@ static void write_kinds(const struct counter *counter, int caches, const struct 
 			continue;
 		fprintf(file, "%s\"%d\": [%lu", comma, kind, lines[kind]);
 		write_numbers(missed[kind], caches, file);
+		comma = ",";
+	}
+}
+
+/* [address, loads, stores, misses in L1D, whether it was ever stored] for each word */
+static void write_words(const struct counter *counter, const struct label *label, FILE *file)
+{
+	const char *comma = "";
+
+	for (uint64_t at = 0; at < (counter->data_end - counter->data_start) / 8; at++) {
+		const struct word *word = &label->words[at];
+
+		if (!word->loads && !word->stores)
+			continue;
+		fprintf(file, "%s[%lu,%u,%u,%u,%d]", comma, counter->data_start + 8 * at,
+			word->loads, word->stores, word->missed, counter->stored[at]);
 		comma = ",";
 	}
 }
@@ -173,7 +294,12 @@ void counter_write(struct counter *counter, const struct machine *machine, FILE 
 		fprintf(file, " \"units\": %lu, \"instructions\": %lu,\n  \"kinds\": {",
 			label->units, label->instructions);
 		write_kinds(counter, LEVELS + machine->n_further, label, file);
-		fprintf(file, "}}");
+		fprintf(file, "}, \"objects\": {");
+		write_objects(counter, label, file);
+		fprintf(file, "}, \"words\": [");
+		if (label->words)
+			write_words(counter, label, file);
+		fprintf(file, "]}");
 		comma = ",";
 	}
 	fprintf(file, "},\n\"sites\": [");

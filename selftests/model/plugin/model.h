@@ -146,10 +146,21 @@ bool is_nt_store(const uint8_t *code, size_t size);
 
 _Static_assert(PAGE_SHIFT_4K - LINE_SHIFT == 6, "a mask has a bit for each line of a page");
 
+/* Of each line of a page a bit for each four bytes that were loaded, and stored */
+struct quads {
+	uint16_t loaded[64], stored[64];
+};
+
 /* One page of memory, for one label */
 struct page {
 	uint64_t touched;	/* a bit for each line */
+	struct quads *quads;	/* NULL: not touched */
 	uint64_t missed[LEVELS + MAX_FURTHER];
+};
+
+/* Eight bytes of data= for one label: accesses, and those that missed in L1D */
+struct word {
+	uint32_t loads, stores, missed;
 };
 
 struct label {
@@ -157,6 +168,7 @@ struct label {
 	uint64_t unbalanced;	/* begun twice, or ended when not begun */
 	uint64_t units, instructions;
 	struct page *pages;	/* RAM_PAGES of them */
+	struct word *words;	/* of data=, or NULL */
 };
 
 /* Accesses by how many levels they missed in and by kind, then lines written to memory */
@@ -187,23 +199,47 @@ struct range {
 	uint64_t start, end;
 };
 
+/* What is told of by address; its parts are counted by where they are in it */
+#define OBJECTS		(1u << 14)
+#define OBJECT_LINES	256
+#define LINE_QUADS	(LINE_SIZE / 4)
+
+struct object {
+	uint8_t kind;
+	uint32_t line, lines;
+};
+
 struct counter {
 	struct label *labels[LABELS];	/* NULL: never begun */
 	uint64_t io, beyond, crossing;	/* left out: devices, above 2 GiB, other pages */
 	uint8_t *kinds;			/* RAM_PAGES of them */
+	struct object *objects;		/* OBJECTS of them */
+	unsigned int n_objects;
 	struct range ranges[RANGES];
 	int n_ranges;
+	uint64_t data_start, data_end;	/* of data=, physical */
+	bool *stored;			/* by word: since a label was begun */
+	bool begun;
 };
 
 struct label *counter_label(struct counter *counter, unsigned int number);
 struct site *counter_site(struct counter *counter, uint64_t vaddr, bool nt);
 
 /*
- * Count one access to one line for the labels of mask: missed as
+ * Count one access to the bytes first to last of one line for the labels of mask: missed as
  * machine_access() returns it, and how many lines it wrote to memory.
  */
-void counter_access(struct counter *counter, uint64_t mask, struct site *site, uint32_t line,
-		    enum access access, unsigned int missed, unsigned int writebacks);
+void counter_access(struct counter *counter, uint64_t mask, struct site *site, uint64_t first,
+		    uint64_t last, enum access access, unsigned int missed,
+		    unsigned int writebacks);
+
+/* An object begins on a line, and ends on one; false if there are too many, or it is too large */
+bool counter_object(struct counter *counter, uint8_t kind, uint32_t line);
+bool counter_last(struct counter *counter, uint32_t line);
+
+/* Count one access by its address, if that is in data= */
+void counter_data(struct counter *counter, uint64_t mask, uint64_t address, enum access access,
+		  unsigned int missed);
 
 /* All that was counted, as JSON: the same bytes for the same run */
 void counter_write(struct counter *counter, const struct machine *machine, FILE *file);

@@ -15,6 +15,7 @@
  *			while another label is begun
  *   unit=ADDRESS	(hexadecimal) a unit of work is one execution of it
  *   instructions=1	count all instructions, a rep once for each time
+ *   data=START:END	(hexadecimal, physical) count the accesses to each word
  */
 #include <errno.h>
 #include <pthread.h>
@@ -31,8 +32,8 @@ EXPORT int qemu_plugin_install(uint64_t id, const struct qemu_info *info, int ar
 
 static struct cpu {
 	uint64_t labels;	/* begun on this CPU */
-	uint64_t kind_at;	/* the instruction whose page gets a kind, or 0 */
-	uint8_t kind;
+	uint64_t told_at;	/* the instruction that tells an address, or 0 */
+	uint8_t op, kind;
 } cpus[MAX_CPUS];
 
 static uint64_t labels_all;	/* begun on all CPUs */
@@ -57,14 +58,28 @@ static void __attribute__((format(printf, 1, 2), noreturn)) give_up(const char *
 	_exit(1);
 }
 
-static void one_access(unsigned int cpu, struct site *site, uint32_t line, enum access access)
+static void one_access(unsigned int cpu, struct site *site, uint64_t address, uint64_t last,
+		       enum access access)
 {
-	unsigned int missed = machine_access(&machine, cpu, line, access);
+	unsigned int missed = machine_access(&machine, cpu, address >> LINE_SHIFT, access);
 	uint64_t mask = cpus[cpu].labels | labels_all;
 
 	if (mask)
 		mask |= site->ranges;
-	counter_access(&counter, mask, site, line, access, missed, machine.writebacks);
+	counter_access(&counter, mask, site, address, last, access, missed, machine.writebacks);
+	counter_data(&counter, mask, address, access, missed);
+}
+
+/* The address that a tag's next instruction has */
+static void tell(struct cpu *cpu, uint64_t address)
+{
+	cpu->told_at = 0;
+	if (cpu->op == CACHEMODEL_KIND)
+		counter.kinds[address >> PAGE_SHIFT_4K] = cpu->kind;
+	else if (cpu->op == CACHEMODEL_OBJECT ?
+		 !counter_object(&counter, cpu->kind, address >> LINE_SHIFT) :
+		 !counter_last(&counter, address >> LINE_SHIFT))
+		give_up("an object of kind %d is too large, or one too many", cpu->kind);
 }
 
 static void on_access(unsigned int cpu, uint32_t info, uint64_t vaddr, void *data)
@@ -72,7 +87,7 @@ static void on_access(unsigned int cpu, uint32_t info, uint64_t vaddr, void *dat
 	struct qemu_plugin_hwaddr *hw = qemu_plugin_get_hwaddr(info, vaddr);
 	enum access access = LOAD;
 	struct site *site = data;
-	uint64_t address, last;
+	uint64_t address, last, second;
 
 	if (!hw || qemu_plugin_hwaddr_is_io(hw)) {
 		counter.io++;
@@ -84,19 +99,21 @@ static void on_access(unsigned int cpu, uint32_t info, uint64_t vaddr, void *dat
 		counter.beyond++;
 		return;
 	}
-	if (cpus[cpu].kind_at && cpus[cpu].kind_at == site->vaddr) {
-		counter.kinds[address >> PAGE_SHIFT_4K] = cpus[cpu].kind;
-		cpus[cpu].kind_at = 0;
+	if (cpus[cpu].told_at && cpus[cpu].told_at == site->vaddr) {
+		tell(&cpus[cpu], address);
 		return;
 	}
 	if (qemu_plugin_mem_is_store(info))
 		access = site->nt ? STORE_NT : STORE;
-	one_access(cpu, site, address >> LINE_SHIFT, access);
-	if (address >> LINE_SHIFT == last >> LINE_SHIFT)
+	second = last & -(uint64_t)LINE_SIZE;
+	if (address >= second) {
+		one_access(cpu, site, address, last, access);
 		return;
+	}
+	one_access(cpu, site, address, second - 1, access);
 	/* QEMU gives one address: where the second page is nobody knows */
 	if (address >> PAGE_SHIFT_4K == last >> PAGE_SHIFT_4K)
-		one_access(cpu, site, last >> LINE_SHIFT, access);
+		one_access(cpu, site, second, last, access);
 	else
 		counter.crossing++;
 }
@@ -118,9 +135,10 @@ static void on_tag(unsigned int cpu, void *data)
 		machine_clear(&machine);
 		return;
 	}
-	if (tag->op == CACHEMODEL_KIND) {
+	if (tag->op >= CACHEMODEL_KIND) {
+		cpus[cpu].op = tag->op;
 		cpus[cpu].kind = tag->argument;
-		cpus[cpu].kind_at = tag->after;
+		cpus[cpu].told_at = tag->after;
 		return;
 	}
 	if (tag->op == CACHEMODEL_UNIT) {
@@ -130,6 +148,7 @@ static void on_tag(unsigned int cpu, void *data)
 	}
 	label = counter_label(&counter, tag->argument);
 	if (tag->op == CACHEMODEL_BEGIN || tag->op == CACHEMODEL_BEGIN_ALL) {
+		counter.begun = true;
 		label->begun++;
 		label->unbalanced += !!(*mask & bit);
 		*mask |= bit;
@@ -157,8 +176,8 @@ static void translate_tag(struct qemu_plugin_insn *insn, const uint8_t *code, ui
 	uint8_t op = code[5], argument = code[4];
 	struct tag *tag;
 
-	if (op > CACHEMODEL_KIND ||
-	    argument >= (op == CACHEMODEL_KIND ? KINDS : CACHEMODEL_LABELS))
+	if (op > CACHEMODEL_LAST ||
+	    argument >= (op >= CACHEMODEL_KIND ? KINDS : CACHEMODEL_LABELS))
 		give_up("a tag that is none");
 	tag = memory_new(1, sizeof(*tag));	/* stays: QEMU may use it to the end */
 	*tag = (struct tag) { op, argument, vaddr + 8 };
@@ -221,11 +240,15 @@ static bool read_range(const char *text)
 
 static bool read_argument(const char *text)
 {
-	const char *range = value_of(text, "range", '=');
+	const char *range = value_of(text, "range", '='), *data = value_of(text, "data", '=');
 	int length = 0;
 
 	if (range)
 		return read_range(range);
+	if (data)
+		return sscanf(data, "%lx:%lx%n", &counter.data_start, &counter.data_end,
+			      &length) == 2 && !data[length] &&
+		       counter.data_start < counter.data_end && counter.data_end <= RAM_LIMIT;
 	if (!strcmp(text, "instructions=1"))
 		count_instructions = true;
 	else if (value_of(text, "out", '='))
@@ -258,6 +281,9 @@ int qemu_plugin_install(uint64_t id, const struct qemu_info *info, int argc, cha
 	if (!out)
 		give_up("cannot open out=%s: %s", out_name, strerror(errno));
 	counter.kinds = memory_new(RAM_PAGES, sizeof(*counter.kinds));
+	counter.objects = memory_new(OBJECTS, sizeof(*counter.objects));
+	counter.stored = memory_new((counter.data_end - counter.data_start) / 8 + 1,
+				    sizeof(*counter.stored));
 	qemu_plugin_register_vcpu_tb_trans_cb(id, on_translate);
 	qemu_plugin_register_atexit_cb(id, on_exit_of_qemu, NULL);
 	return 0;
