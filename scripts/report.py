@@ -65,6 +65,7 @@ def main() -> int:
     add("--series", required=True, help="hash of the series that was tested")
     add("--base", required=True, help="version of the kernel below the series")
     add("--failed-stage", action="append", default=[], help="a stage that ended with an error")
+    add("--late-stage", action="append", default=[], help="a stage that there was no time for")
     args = parser.parse_args()
     try:
         tests = read_parts(args.results / "parts")
@@ -76,8 +77,10 @@ def main() -> int:
     seen = " (see the failures above)" if any(test.status == "fail" for test in tests) else ""
     tests += [Result(f"stage/{name}", "fail", f"the stage ended with an error{seen}")
               for name in args.failed_stage]
+    limit = os.environ.get("LIMIT_MINUTES")
+    tests += [Result(f"stage/{name}", "skip", f"no time for it in the {limit} minutes of the run")
+              for name in args.late_stage]
     if late := max(0, time.time() - deadline) / 60:
-        limit = os.environ.get("LIMIT_MINUTES")
         reason = f"{late:.0f} minutes over the limit of {limit} minutes"
         tests.append(Result("stage/time", "fail", reason, total * 60))
     rows = {"series": args.series, "base": args.base, "tests": [test.row() for test in tests]}

@@ -23,26 +23,49 @@ run() {
 }
 
 # background NICE NAME COMMAND...: a stage in parallel with the next ones; NICE 19: in the time that
-# they leave
+# they leave. At DEADLINE= (seconds since 1970, set by continuous integration) it ends and counts as
+# skipped. Its results are in parts/NAME.json.
 declare -A background=()
 background() {
-	local nice=$1 name=$2
-	shift
-	setsid nice -n "$nice" "$stage" run "$@" </dev/null > "$RESULTS/$name.out" 2>&1 &
+	local nice=$1 name=$2 left=0
+	shift 2
+	# 0 is no limit; the last eight minutes are for the signals and the report
+	[ -z "${DEADLINE:-}" ] || left=$((DEADLINE - 480 - $(date +%s)))
+	[ "$left" -ge 0 ] || { cut "$name"; return; }
+	setsid nice -n "$nice" timeout "$left" "$stage" run "$name" "$@" \
+		</dev/null > "$RESULTS/$name.out" 2>&1 &
 	background[$name]=$!
 }
 
-# joined: the stages that run in parallel have ended
+declare -a late=()
+cut() {
+	rm -f "$RESULTS/parts/$1.json"
+	late+=("$1")
+}
+
+# joined [NAME...]: these stages, by default all that run in parallel, have ended
 joined() {
 	local name code
-	for name in "${!background[@]}"; do
+	[ $# -gt 0 ] || set -- "${!background[@]}"
+	for name; do
+		[ -n "${background[$name]:-}" ] || continue
 		code=0
 		wait "${background[$name]}" || code=$?
+		unset "background[$name]"
 		printf '\n== %s\n' "$name"
 		cat "$RESULTS/$name.out"
-		[ "$code" = 0 ] || failed+=("$name")
+		case $code in
+		0)	;;
+		124)	cut "$name" ;;
+		*)	failed+=("$name") ;;
+		esac
 	done
-	background=()
+}
+
+# spare NAME COMMAND...: a stage that has the time left by all that must not be missing
+spare() {
+	background 0 "$@"
+	joined "$1"
 }
 
 must() {
@@ -55,7 +78,7 @@ finish() {
 	echo
 	command -v python3 >/dev/null || die "no python3: the tools could not be installed"
 	exec python3 scripts/report.py --results "$RESULTS" --series "$(series_hash "${GROUP:-}")" \
-		--base "$(base_version)" "${failed[@]/#/--failed-stage=}"
+		--base "$(base_version)" "${failed[@]/#/--failed-stage=}" "${late[@]/#/--late-stage=}"
 }
 
 # tested FOLDER...: those of the folders below selftests/ that have tests
@@ -84,11 +107,8 @@ if [ "$mode" = job ]; then
 fi
 run lint scripts/lint.sh
 must kernel scripts/kernel.sh vm
-for name in $(scripts/python.sh -m selftests.vm.boots --list |
-	awk '$2 != "vm" {print $2}' | sort -u); do
-	run "kernel_$name" scripts/kernel.sh "$name"
-done
 run kselftests scripts/kselftests.sh
+read -ra chosen <<< "${GROUP:-$(python3 selftests/groups.py list | cut -f1 | xargs)}"
 if [ -z "${GROUP:-}" ]; then
 	background 19 identity selftests/results_file.py identity/off_means_off \
 		"nothing to compare" "$RESULTS/parts/identity.json" selftests/identity/identity.py
@@ -96,20 +116,29 @@ if [ -z "${GROUP:-}" ]; then
 	background 10 robust scripts/pytest.sh robust -m robust selftests/queue
 	background 10 checks scripts/pytest.sh checks -m static -k test_selftest selftests
 fi
-run boots scripts/python.sh -m selftests.vm.boots
-joined
-if [ -z "${GROUP:-}" ]; then
-	run model scripts/pytest.sh model -m "not static" selftests/model
-	background 0 queue scripts/pytest.sh queue \
-		-m "not static and not robust and not signals and not full" selftests/queue
-fi
-read -ra chosen <<< "${GROUP:-$(python3 selftests/groups.py list | cut -f1 | xargs)}"
+boots=$(scripts/python.sh -m selftests.vm.boots --list)
+mapfile -t plain < <(awk '$2 == "vm" {print $1}' <<< "$boots")
+run boots scripts/python.sh -m selftests.vm.boots "${plain[@]}"
+joined robust checks
+[ -n "${GROUP:-}" ] || background 0 queue scripts/pytest.sh queue \
+	-m "not static and not robust and not signals and not full" selftests/queue
 for name in $(tested "${chosen[@]}"); do
-	run "$name" scripts/pytest.sh "$name" -m "not full and not bench" "selftests/$name"
+	run "$name" scripts/pytest.sh "$name" -m "not full and not bench and not debug" \
+		"selftests/$name"
 done
 if [ -z "${GROUP:-}" ]; then
 	run runner scripts/pytest.sh runner -m "not full" \
 		selftests/vm selftests/identity selftests/results selftests/review selftests/test_proofs.py
+	spare model scripts/pytest.sh model -m "not static" selftests/model
+fi
+while read -r name kernel; do
+	[ "$kernel" != vm ] || continue
+	spare "kernel_$kernel" scripts/kernel.sh "$kernel"
+	spare "vm-$name" scripts/python.sh -m selftests.vm.boots "$name"
+done <<< "$boots"
+mapfile -t debug < <(grep -rl --include='test_*.py' 'pytest\.mark\.debug' "${chosen[@]/#/selftests/}")
+[ ${#debug[@]} = 0 ] || spare debug scripts/pytest.sh debug -m debug "${debug[@]}"
+if [ -z "${GROUP:-}" ]; then
 	joined
 	# They take the kernel away from all others
 	run signals scripts/pytest.sh signals -m signals selftests/queue

@@ -16,6 +16,7 @@ JOB = ("cmd=printf '%s\\n' 'TAP version 13' 1..1; modprobe test_imv_base && "
 SPLAT = "BUG: sleeping function called from invalid context"
 
 
+@pytest.mark.debug
 def test_set_atomic_splat() -> None:
     """The set goes through, and might_sleep() in imv_set() has reported it."""
     kernel = Path(os.environ["CF_OUT"]).parent / "debug"

@@ -293,8 +293,8 @@ def test_ioctl_inline(ioctl: Result) -> None:
 
 def test_movsb_window(pread_zen4: Result, pread_zen3: Result, pread_zen5: Result,
                       pread_intel: Result) -> None:
-    """Zen 4 sends the copies that its rep movsb is slow for to the unrolled loop, and no other
-    copy; other CPUs send none."""
+    """Zen 3 and Zen 4 send the copies that their rep movsb is slow for to the unrolled loop, and no
+    other copy; other CPUs send none. KUnit's instructions_* know both ends exactly."""
     def unrolled(result: Result) -> set[str]:
         labels = result["labels"].items()
         assert len(labels) == 9 and all(label["units"] == 5 for _, label in labels)
@@ -302,4 +302,5 @@ def test_movsb_window(pread_zen4: Result, pread_zen3: Result, pread_zen5: Result
                 if "copy_user_unrolled" in {function["name"] for function in label["functions"]}}
 
     assert unrolled(pread_zen4) == {"pread_1", "pread_8", "pread_15", "pwrite_8"}
-    assert not any(map(unrolled, (pread_zen3, pread_zen5, pread_intel)))
+    assert unrolled(pread_zen3) == unrolled(pread_zen4) | {"pread_16", "pwrite_16"}
+    assert not any(map(unrolled, (pread_zen5, pread_intel)))

@@ -16,7 +16,7 @@ from typing import Any
 from selftests.bench.claims import compare, lines_of
 from selftests.bench.measure import Measured, command, machine_words, page_of
 from selftests.bench.returns import returns, routines
-from selftests.movsb.site import is_zen4, write_headers
+from selftests.movsb.site import last_distance, write_headers
 from selftests.results.store import Table
 
 HERE = Path(__file__).resolve().parent
@@ -31,7 +31,7 @@ ALIKE, CYCLES = 0.1, 8
 ALLOWED = {"hot": (3.0, 0.03), "isolated": (5.0, 0.05)}
 # Where a body is linked is some cycles on Zen 4: copies moved behind the others, see site.py
 ORDERS = (0, 2, 4)
-# On a CPU whose distances are checked: bytes, and the most of rep movsb's time at distances 1 to 15
+# On a CPU whose distances are checked: bytes, and the most of rep movsb's time at slow distances
 GAINS = {1: 0.5, 16: 0.5, 64: 0.5, 256: 0.3, 4096: 0.15, 32768: 0.15, 65536: 0.15}
 
 # Bytes of the rows at random distances, and how many cycles slower a check may be below 1 KiB
@@ -114,14 +114,15 @@ def run(tree: Path, rounds: int) -> dict[str, Any]:
     return {"cells": cells, "compared": found, "orders": len(ORDERS), "returns": returns()}
 
 
-def slow_rows(size: int, block: dict[str, Any]) -> list[tuple[int, dict[str, list[float]]]]:
-    """Return the hot rows of a size at distances 1 to 15: how many distances, the copies."""
+def slow_rows(size: int, slow: int, block: dict[str, Any]
+              ) -> list[tuple[int, dict[str, list[float]]]]:
+    """Return the hot rows of a size at distances 1 to slow: how many distances, the copies."""
     found = []
     for cell, copies in block["cells"].items():
         measure, _, where = cell.partition("/")
         if measure == "hot" and where.startswith(f"{size}/"):
             first, _, last = where.partition("/")[2].partition("-")
-            if int(first) >= 1 and int(last or first) <= 15:
+            if int(first) >= 1 and int(last or first) <= slow:
                 found.append((int(last or first) - int(first) + 1, copies))
     return found
 
@@ -144,14 +145,14 @@ def complaints(block: dict[str, Any]) -> list[str]:
     """Return a line for each cell of a block in which the series is slower than it may be, and, on
     a CPU whose distances are checked, for each size for which it does not gain what it should."""
     found = [line for measure in block.get("compared", {}).values() for line in lines_of(measure)]
-    if not is_zen4(block["machine"]):
+    if not (slow := last_distance(block["machine"])):
         return found
     found += slower_at_random(block)
     for size, part in GAINS.items():
-        rows = slow_rows(size, block)
-        if sum(distances for distances, _ in rows) != 15:
-            found.append(f"hot/{size}: distances 1 to 15 are no rows of their own")
-        found += [f"hot/{size}, distances 1 to 15: series {copies['series'][0]:.1f} of "
+        rows = slow_rows(size, slow, block)
+        if sum(distances for distances, _ in rows) != slow:
+            found.append(f"hot/{size}: distances 1 to {slow} are no rows of their own")
+        found += [f"hot/{size}, distances 1 to {slow}: series {copies['series'][0]:.1f} of "
                   f"{copies['movsb'][0]:.1f} cycles, more than {part:g}"
                   for _, copies in rows if copies["series"][0] > part * copies["movsb"][0]]
     return found
@@ -193,8 +194,8 @@ def part(result: dict[str, Any]) -> str:
         f"Timed in user space: {machine_words(result)}; ``{result['command']}``, "
         f"{result['date']}. delta: (destination - source) modulo 4 KiB. movsb and again are the "
         "same, rep movsb, mainline's copy on a CPU with FSRM: their difference is the noise. "
-        "series is what the series executes on this CPU, checked is rep movsb with Zen 4's check "
-        "of the addresses, unrolled is the loop for each copy. Medians "
+        "series is what the series executes on this CPU, checked is rep movsb with the check of "
+        "the addresses, unrolled is the loop for each copy. Medians "
         f"over the alignments of the source, 0 to 63, of medians of {result['rounds']} samples, and "
         f"over {result.get('orders', 1)} link orders; a copy that is called returns by "
         f"{result.get('returns', 'ret')}. \"movsb: unrolled\" is "

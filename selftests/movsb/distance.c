@@ -15,8 +15,8 @@
  * samples each, in cycles of the time-stamp counter for a copy; calls: over the samples, at one
  * alignment. BYTES: of that size only. The copies of a sample follow each other; "none" is the call
  * of a routine that copies nothing, "again" rep movsb once more: the difference is the machine's
- * noise. "checked" is rep movsb with the check of Zen 4, "series" what the series executes on this
- * CPU.
+ * noise. "checked" is rep movsb with the check of the distance, "series" what the series executes
+ * on this CPU.
  */
 #include <err.h>
 #include <stdbool.h>

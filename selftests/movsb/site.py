@@ -18,22 +18,27 @@ COPIES = (("none", '""'), ("movsb", "MAINLINE"), ("checked", "CHECKED"), ("serie
           ("unrolled", '"call copy_user_unrolled"'))
 
 
-def is_zen4(machine: Mapping[str, Any]) -> bool:
-    """Return whether a CPU is one that the kernel gives X86_FEATURE_ZEN4."""
+def last_distance(machine: Mapping[str, Any]) -> int:
+    """Return the last distance for which a CPU takes the loop, by what the kernel takes for
+    X86_FEATURE_ZEN3 and X86_FEATURE_ZEN4; 0: it looks at no distance."""
     model = int(machine["model"])
-    return (machine.get("vendor_id") == "AuthenticAMD" and int(machine["cpu family"]) == 25
-            and (0x10 <= model <= 0x1f or 0x60 <= model <= 0xaf))
+    if machine.get("vendor_id") != "AuthenticAMD" or int(machine["cpu family"]) != 25:
+        return 0
+    if model <= 0x0f or 0x20 <= model <= 0x5f:
+        return 31
+    return 15 if 0x10 <= model <= 0x1f or 0x60 <= model <= 0xaf else 0
 
 
 def write_headers(tree: Path, directory: Path, order: int = 0) -> None:
-    """Write site.h: MAINLINE, CHECKED (Zen 4's, as it stands in the tree), SERIES (this CPU's); and
-    copies.h, COPY() of each, the first `order` of them moved behind the others."""
+    """Write site.h: MAINLINE, CHECKED (as it stands in the tree, with Zen 4's distances where this
+    CPU has none), SERIES (what this CPU executes); and copies.h, COPY() of each, the first `order` of them moved behind the others."""
     text = (tree / HEADER).read_text(encoding="utf-8")
     macro = re.search(r"#define COPY_USER_BY_DISTANCE\b(?:.*\\\n)+.*\n", text)
     assert macro, f"no COPY_USER_BY_DISTANCE in {HEADER}"
-    series = "CHECKED" if is_zen4(cpu()) else UNCHECKED
+    last = last_distance(cpu())
+    series = "CHECKED" if last else UNCHECKED
     (directory / "site.h").write_text(
-        f"{macro[0]}#define CHECKED COPY_USER_BY_DISTANCE\n"
+        f"{macro[0]}#define CHECKED COPY_USER_BY_DISTANCE({last or 15})\n"
         f"#define MAINLINE {MAINLINE}\n#define SERIES {series}\n", encoding="utf-8")
     (directory / "copies.h").write_text(
         "".join(f"COPY({name}, {body})\n" for name, body in (*COPIES[order:], *COPIES[:order])),

@@ -14,7 +14,7 @@ from selftests.bench.claims import compare, lines_of
 from selftests.bench.measure import cells_of, measures_of
 from selftests.movsb import bench, site
 from selftests.movsb.bench import Row, build, compared, joined, middle, rows_of
-from selftests.movsb.site import is_zen4
+from selftests.movsb.site import last_distance
 from selftests.results import store
 from selftests.results.machine import cpu
 
@@ -58,7 +58,7 @@ def test_compare() -> None:
 
 def complaints(blocks: list[dict[str, Any]]) -> list[str]:
     """Return what is wrong with the blocks of the table, by the table's own rules."""
-    checked = [block for block in blocks if is_zen4(block["machine"])]
+    checked = [block for block in blocks if last_distance(block["machine"])]
     lines = [] if checked else ["no block of a CPU with the check"]
     for block in checked:
         lines += bench.complaints(block)
@@ -95,7 +95,7 @@ def test_no_retry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
     A cell whose two equal runs differ is noisy and judges nothing; a busy machine has many.
     """
-    monkeypatch.setattr(site, "is_zen4", lambda _machine: False)
+    monkeypatch.setattr(site, "last_distance", lambda _machine: 0)
     monkeypatch.setattr(site, "UNCHECKED", PLANTED)
     rows = rows_of(build(Path(os.environ["CF_TREE"]), tmp_path), "hot", 1, 65536)
     found = compared("hot", rows)
