@@ -6,7 +6,7 @@ MAKEFLAGS += --no-print-directory
 
 override BUILD := $(or $(BUILD),$(CURDIR)/build)
 given := CACHE PIN QUEUE KDIR GROUP JOB FRESH FORCE DISCARD SET V RFC SIGNOFF OUT LINUX_TARBALL LINUX_SHA256 JOBS KVM \
-	KERNEL_MIRROR DEBIAN_MIRROR INSTALL LLVM HOSTCC KBUILD_BUILD_TIMESTAMP
+	SHORT FILE KERNEL_MIRROR DEBIAN_MIRROR INSTALL LLVM HOSTCC KBUILD_BUILD_TIMESTAMP
 ifneq ($(origin CC),default)
 given += CC
 endif
@@ -19,7 +19,7 @@ texts = $(wildcard $(patsubst %,selftests/%/text.py,$(or $(GROUP),*)))
 
 .PHONY: all help preflight tools base apply unapply kernel kselftests boot shell menuconfig \
 	refresh lint check model model-tables text identity test test-full test-bare \
-	bench export branch mail ktap clean distclean
+	bench results-add export branch mail ktap clean distclean
 
 all: ## Tools, base, push the series (GROUP=: one group), build with every option on, boot once
 	@$(stage) start make
@@ -83,9 +83,13 @@ test-full: ## make test plus the slow jobs below (JOB=name: one of them); resume
 	+@scripts/test.sh $(if $(JOB),job,full)
 test-bare: ## make and make test in a bare Debian root, nothing cached (as root)
 	@scripts/bare.sh test
-bench: ## Time copies and walks in user space on an idle machine, keep the tables (GROUP= ROUNDS=)
+bench: ## Time copies and walks in user space on an idle machine (GROUP= ROUNDS= SHORT=1: into a file)
 	@$(MAKE) GROUP= apply
 	@scripts/bench.sh
+results-add: tools ## Take FILE=, of make bench SHORT=1 on another machine, into the published tables
+	@[ -n "$(FILE)" ] || { echo "make results-add: error: FILE= is not given" >&2; exit 1; }
+	@scripts/python.sh -m selftests.bench --add "$(FILE)"
+	@scripts/python.sh -m selftests.results pages
 export: ## Copy the patches into another queue and its series: DIR=debian/patches/cache-footprint [GROUP=]
 	@scripts/tree.py export "$(DIR)"
 mail: ## The mails of a set, nothing is sent: SET=name [KDIR=git-tree V=2 RFC=1 SIGNOFF=1 OUT=dir]

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 # What is timed in user space on the real CPU, of GROUP= or of all groups: the tests marked bench,
-# then the tables Documentation/results/*/bench.rst. ROUNDS= is for the tables.
+# then the tables Documentation/results/*/bench.rst. ROUNDS= is for the tables. SHORT=1: the tables
+# alone, in fewer rounds, printed and written to build/results/bench.json (selftests/bench/share.py).
 . "$(dirname "$0")/lib.sh"
 
 [ -x "$VENV/bin/python" ] || die "no Python tools in $VENV: run make tools"
@@ -10,6 +11,12 @@ if load=$(awk -v cpus="$(nproc)" '$1 > cpus / 2 { print $1; found = 1 } END { ex
 		/proc/loadavg); then
 	warn "the load average is $load, above 0.5 a CPU: figures are printed and not kept"
 	only=--print-only code=1
+fi
+if [ -n "${SHORT:-}" ]; then
+	[ -z "$only" ] || die "no file is written: wait until the machine is idle"
+	# shellcheck disable=SC2086	# a list of names
+	exec "$ROOT/scripts/python.sh" -m selftests.bench ${GROUP:-} --tree "$TREE" \
+		--short "$RESULTS/bench.json"
 fi
 for name in ${GROUP:-$(cd "$ROOT" && python3 selftests/groups.py list | cut -f1)}; do
 	where=selftests/$name timed=

@@ -16,10 +16,49 @@ import argparse
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
-from selftests.bench.measure import HERE, BenchError, measure
+from selftests.bench import share
+from selftests.bench.measure import HERE, BenchError, keep, measure, show
 
 ROUNDS = 21
+
+
+def timed(group: str, name: str, args: argparse.Namespace) -> tuple[dict[str, Any], bool]:
+    """Measure a table, publish or print it; return its block, and whether it is as it should be.
+    Raises as measure()."""
+    block, wrong = measure(group, name, args.tree, args.rounds, "make bench SHORT=1" if args.short
+                           else f"make bench GROUP={group} ROUNDS={args.rounds}")
+    if args.short or args.print_only:
+        show(group, name, block)
+    else:
+        keep(group, block, name)
+    if wrong:
+        print(f"bench: {group}/{name}: {len(wrong)} cells are not as they should be:", *wrong,
+              sep="\n  ", file=sys.stderr)
+    return block, not wrong
+
+
+def run(args: argparse.Namespace) -> int:
+    """Measure the tables of the groups; return the exit status."""
+    code, blocks = 0, {}
+    for group, name in [(group, path.stem) for group in args.group
+                        for path in sorted((HERE.parent / group).glob("bench*.py"))]:
+        try:
+            block, good = timed(group, name, args)
+        except (BenchError, OSError, ValueError, KeyError, subprocess.CalledProcessError) as error:
+            print(f"bench: {group}/{name}: {error}", file=sys.stderr)
+            code = 1
+        except KeyboardInterrupt:
+            print(f"bench: {group}/{name}: interrupted; the old result is kept", file=sys.stderr)
+            return 130
+        else:
+            blocks[f"{group}/{name}"] = block
+            code = code if good else 1
+    if args.short and blocks:
+        share.write(args.short, blocks)
+        print(f"bench: {args.short} has {', '.join(blocks)}: send it, or make results-add FILE=it")
+    return code
 
 
 def main() -> int:
@@ -28,27 +67,26 @@ def main() -> int:
     groups = sorted({path.parent.name for path in HERE.parent.glob("*/bench*.py")})
     parser.add_argument("group", nargs="*", choices=groups, default=groups, metavar="GROUP",
                         help=f"default: {' '.join(groups)}")
-    parser.add_argument("--tree", type=Path, required=True, help="with the series applied")
-    parser.add_argument("--rounds", type=int, default=ROUNDS,
-                        help=f"at least 15 (default: {ROUNDS})")
+    parser.add_argument("--tree", type=Path, help="with the series applied")
+    parser.add_argument("--rounds", type=int, help=f"at least {share.ROUNDS} (default: {ROUNDS})")
+    parser.add_argument("--short", type=Path, metavar="FILE",
+                        help=f"{share.ROUNDS} rounds; print, and write a file for --add elsewhere")
+    parser.add_argument("--add", type=Path, metavar="FILE",
+                        help="measure nothing: publish what another machine wrote with --short")
     parser.add_argument("--print-only", action="store_true",
                         help="keep no figures: the machine was not idle before the start")
     args = parser.parse_args()
-    if args.rounds < 15:
-        parser.error("at least 15 rounds are needed")
-    code = 0
-    tables = [(group, path.stem) for group in args.group
-              for path in sorted((HERE.parent / group).glob("bench*.py"))]
-    for group, name in tables:
-        try:
-            measure(group, name, args.tree, args.rounds, not args.print_only)
-        except (BenchError, OSError, ValueError, KeyError, subprocess.CalledProcessError) as error:
-            print(f"bench: {group}/{name}: {error}", file=sys.stderr)
-            code = 1
-        except KeyboardInterrupt:
-            print(f"bench: {group}/{name}: interrupted; the old result is kept", file=sys.stderr)
-            return 130
-    return code
+    try:
+        if args.add:
+            print(f"bench: added to {' '.join(share.add(args.add))}")
+            return 0
+        args.rounds = share.ROUNDS if args.short else args.rounds or ROUNDS
+        if args.rounds < share.ROUNDS or not args.tree:
+            parser.error(f"a tree and at least {share.ROUNDS} rounds are needed")
+        return run(args)
+    except (OSError, ValueError) as error:
+        print(f"bench: error: {error}", file=sys.stderr)
+        return 1
 
 
 if __name__ == "__main__":

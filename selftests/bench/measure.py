@@ -133,12 +133,13 @@ def keep(group: str, block: dict[str, Any], name: str = "bench") -> None:
     store.publish(group, name, {"kind": "timed", "unit": UNIT, "blocks": [*others, block]})
 
 
-def measure(group: str, name: str, tree: Path, rounds: int, publish: bool = True) -> None:
-    """Run selftests/GROUP/NAME.py and publish what it measures, or only print its page.
+def measure(group: str, name: str, tree: Path, rounds: int, made_by: str
+            ) -> tuple[dict[str, Any], list[str]]:
+    """Run selftests/GROUP/NAME.py; return its block, and what breaks the table's own rule.
 
-    tree: with the series pushed; rounds: how often each copy has its turn. Raises OSError,
-    BenchError, and ValueError for a tree or a repository of which no result is published. Raises
-    BenchError as well, once it is published, if the program complains of a block.
+    tree: with the series pushed; rounds: how often each copy has its turn; made_by: the command that
+    the block names. Raises OSError, BenchError, and ValueError for a tree or a repository of which no
+    result is published.
     """
     program = importlib.import_module(f"selftests.{group}.{name}")
     files = [os.path.normpath(f"selftests/{group}/{file}")
@@ -149,12 +150,12 @@ def measure(group: str, name: str, tree: Path, rounds: int, publish: bool = True
     block = {
         "machine": machine(), "compiler": command("gcc", "--version").splitlines()[0],
         "rounds": rounds, "series": store.series_hash(store.queue_of_today()),
-        "command": f"make bench GROUP={group} ROUNDS={rounds}",
-        "date": datetime.date.today().isoformat(), "depends": depends,
+        "command": made_by, "date": datetime.date.today().isoformat(), "depends": depends,
         **{key: cells_of(value) if key == "cells" else value for key, value in more.items()}}
-    if publish:
-        keep(group, block, name)
-    else:
-        print(program.page({"kind": "timed", "unit": UNIT, "blocks": [block]}))
-    if hasattr(program, "complaints") and (lines := program.complaints(block)):
-        raise BenchError("\n  ".join([f"{len(lines)} cells are not as they should be:", *lines]))
+    return block, program.complaints(block) if hasattr(program, "complaints") else []
+
+
+def show(group: str, name: str, block: dict[str, Any]) -> None:
+    """Print what a block's part of the page is."""
+    program = importlib.import_module(f"selftests.{group}.{name}")
+    print(program.page({"kind": "timed", "unit": UNIT, "blocks": [block]}))

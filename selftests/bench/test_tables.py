@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from selftests.bench import __main__ as main
 from selftests.bench import measure as bench
 from selftests.bench.measure import keep, page_of
 from selftests.results import store
@@ -54,12 +55,14 @@ def test_print_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
                               "cells": {"hot": {"8": {"a": {"median": 7.5}}}}})
     kept: list[object] = []
     monkeypatch.setattr(bench.importlib, "import_module", lambda _name: toy)
-    monkeypatch.setattr(bench, "keep", lambda *words: kept.append(words))
+    monkeypatch.setattr(main, "keep", lambda *words: kept.append(words))
     for name in ("ready", "unchanged"):
         monkeypatch.setattr(store, name, lambda *_words: {})
-    bench.measure("toy", "bench", tmp_path, 21, publish=False)
+    args = SimpleNamespace(tree=tmp_path, rounds=21, short=None, print_only=True)
+    assert main.timed("toy", "bench", args)[1]
     assert "median 7.5" in capsys.readouterr().out and not kept
-    bench.measure("toy", "bench", tmp_path, 21)
+    args.print_only = False
+    assert main.timed("toy", "bench", args)[1]
     assert "median 7.5" not in capsys.readouterr().out and len(kept) == 1
 
 

@@ -14,7 +14,7 @@ from selftests.results.store import Table
 
 class Row(NamedTuple):
     """A row of README's table of gains, with a line of the list of costs under it. change: before
-    and after; evidence: as evidence() returns it."""
+    and after; evidence: as evidence() returns it; cost: "" if another row of the option has it."""
 
     option: str
     best_for: str
