@@ -19,7 +19,7 @@ texts = $(wildcard $(patsubst %,selftests/%/text.py,$(or $(GROUP),*)))
 
 .PHONY: all help preflight tools base apply unapply kernel kselftests boot shell menuconfig \
 	refresh lint check model model-tables text identity test test-full test-bare \
-	bench results-add export branch mail ktap clean distclean
+	bench results-add docs export branch mail ktap clean distclean
 
 all: ## Tools, base, push the series (GROUP=: one group), build with every option on, boot once
 	@$(stage) start make
@@ -90,6 +90,9 @@ results-add: tools ## Take FILE=, of make bench SHORT=1 on another machine, into
 	@[ -n "$(FILE)" ] || { echo "make results-add: error: FILE= is not given" >&2; exit 1; }
 	@scripts/python.sh -m selftests.bench --add "$(FILE)"
 	@scripts/python.sh -m selftests.results pages
+docs: tools ## These pages as HTML: build/docs/index.html
+	@"$(BUILD)/venv/bin/sphinx-build" -W --keep-going -q Documentation "$(BUILD)/docs"
+	@echo "docs: $(BUILD)/docs/index.html"
 export: ## Copy the patches into another queue and its series: DIR=debian/patches/cache-footprint [GROUP=]
 	@scripts/tree.py export "$(DIR)"
 mail: ## The mails of a set, nothing is sent: SET=name [KDIR=git-tree V=2 RFC=1 SIGNOFF=1 OUT=dir]

@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,19 @@ def bash(text: str) -> str:
                           stderr=subprocess.STDOUT, check=False)
     assert done.returncode == 0, done.stdout[-2000:]
     return done.stdout
+
+
+def test_html(tmp_path: Path) -> None:
+    """`make docs` makes the pages without a warning, and each link in them has a file."""
+    done = subprocess.run([sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q",
+                           ROOT / "Documentation", tmp_path],
+                          text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    assert done.returncode == 0, done.stdout
+    pages = list(tmp_path.rglob("*.html"))
+    gone = {(page.name, link) for page in pages
+            for link in re.findall(r'(?:href|src)="([^"#:?]+)["#?]', page.read_text(encoding="utf-8"))
+            if not (page.parent / link).exists()}
+    assert len(pages) > 20 and not gone
 
 
 def test_commands_tested() -> None:

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Sphinx's settings for `make docs`: these pages as HTML. A link to a page is one to its file, as
+code hosts want it; here it becomes one to the page."""
+from __future__ import annotations
+
+import re
+
+from docutils import nodes
+from sphinx.application import Sphinx
+
+project = "cache-footprint"
+root_doc = "index"
+# The pages of published tables have none
+suppress_warnings = ["toc.no_title"]
+
+
+def link_pages(_app: Sphinx, page: nodes.document, _name: str) -> None:
+    """Let each reference to a .rst file be one to the HTML page made of it."""
+    for link in page.findall(nodes.reference):
+        if ":" not in link.get("refuri", ":"):
+            link["refuri"] = re.sub(r"\.rst(?=#|$)", ".html", link["refuri"])
+
+
+def setup(app: Sphinx) -> None:
+    """Register link_pages(), for Sphinx."""
+    app.connect("doctree-resolved", link_pages)
