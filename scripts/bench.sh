@@ -14,9 +14,10 @@ if load=$(awk -v cpus="$(nproc)" '$1 > cpus / 2 { print $1; found = 1 } END { ex
 fi
 if [ -n "${SHORT:-}" ]; then
 	[ -z "$only" ] || die "no file is written: wait until the machine is idle"
+	[ -z "${ROUNDS:-}" ] || die "SHORT=1 has its own number of rounds"
 	# shellcheck disable=SC2086	# a list of names
 	exec "$ROOT/scripts/python.sh" -m selftests.bench ${GROUP:-} --tree "$TREE" \
-		--short "$RESULTS/bench.json"
+		--short "$BUILD/results/bench.json"
 fi
 for name in ${GROUP:-$(cd "$ROOT" && python3 selftests/groups.py list | cut -f1)}; do
 	where=selftests/$name timed=

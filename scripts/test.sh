@@ -22,19 +22,31 @@ run() {
 	"$stage" run "$name" "$@" </dev/null || failed+=("$name")
 }
 
-# background NICE NAME COMMAND...: a stage in parallel with the next ones; NICE 19: in the time that
-# they leave. At DEADLINE= (seconds since 1970, set by continuous integration) it ends and counts as
-# skipped. Its results are in parts/NAME.json.
+# background NICE NAME COMMAND...: a stage in parallel with the next ones, its results in
+# parts/NAME.json; NICE 19: in the time that they leave. Eight minutes before DEADLINE= (seconds since
+# 1970, set by continuous integration), which are for the signals and the report, it ends and counts
+# as skipped. Only these stages do.
 declare -A background=()
 background() {
 	local nice=$1 name=$2 left=0
 	shift 2
-	# 0 is no limit; the last eight minutes are for the signals and the report
-	[ -z "${DEADLINE:-}" ] || left=$((DEADLINE - 480 - $(date +%s)))
-	[ "$left" -ge 0 ] || { cut "$name"; return; }
+	if [ -n "${DEADLINE:-}" ]; then
+		left=$((DEADLINE - 480 - $(date +%s)))
+		[ "$left" -gt 0 ] || { cut "$name"; return; }
+	fi
+	# 0 is no limit
 	setsid nice -n "$nice" timeout "$left" "$stage" run "$name" "$@" \
 		</dev/null > "$RESULTS/$name.out" 2>&1 &
 	background[$name]=$!
+}
+
+# gone PID: what a stage that was ended has started has written its results and is no more
+gone() {
+	local end=$((SECONDS + 60))
+	while kill -0 -- "-$1" 2>/dev/null; do
+		[ "$SECONDS" -lt "$end" ] || { kill -KILL -- "-$1"; return; }
+		sleep 1
+	done
 }
 
 declare -a late=()
@@ -45,20 +57,21 @@ cut() {
 
 # joined [NAME...]: these stages, by default all that run in parallel, have ended
 joined() {
-	local name code
+	local name code pid
 	[ $# -gt 0 ] || set -- "${!background[@]}"
 	for name; do
 		[ -n "${background[$name]:-}" ] || continue
-		code=0
-		wait "${background[$name]}" || code=$?
+		code=0 pid=${background[$name]}
+		wait "$pid" || code=$?
 		unset "background[$name]"
 		printf '\n== %s\n' "$name"
 		cat "$RESULTS/$name.out"
-		case $code in
-		0)	;;
-		124)	cut "$name" ;;
-		*)	failed+=("$name") ;;
-		esac
+		if [ "$code" = 124 ] && [ -n "${DEADLINE:-}" ]; then
+			gone "$pid"
+			cut "$name"
+		elif [ "$code" != 0 ]; then
+			failed+=("$name")
+		fi
 	done
 }
 
@@ -87,13 +100,14 @@ tested() {
 	for name; do ! compgen -G "selftests/$name/test_*.py" >/dev/null || echo "$name"; done
 }
 
-interrupted() {
-	warn "interrupted; make test begins again, builds continue"
+# shellcheck disable=SC2317	# called by the trap
+end_background() {
+	local pid
 	for pid in "${background[@]}"; do kill -- "-$pid" || true; done
-	exit 130
 }
 
-trap interrupted INT TERM
+trap end_background EXIT
+trap 'warn "interrupted; make test begins again, builds continue"; exit 130' INT TERM HUP
 take_lock test
 rm -rf "$RESULTS/parts" "$RESULTS/tests.json" "$RESULTS/junit.xml"
 "$stage" start test
@@ -108,7 +122,8 @@ fi
 run lint scripts/lint.sh
 must kernel scripts/kernel.sh vm
 run kselftests scripts/kselftests.sh
-read -ra chosen <<< "${GROUP:-$(python3 selftests/groups.py list | cut -f1 | xargs)}"
+names=${GROUP:-$(python3 selftests/groups.py list | cut -f1 | xargs)}
+read -ra chosen <<< "$names"
 if [ -z "${GROUP:-}" ]; then
 	background 19 identity selftests/results_file.py identity/off_means_off \
 		"nothing to compare" "$RESULTS/parts/identity.json" selftests/identity/identity.py

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """Times what the series changes, in user space on the real CPU: builds and runs the benchmarks
 selftests/GROUP/bench*.py, keeps medians and quartiles in
-Documentation/results/GROUP/bench*.json.
+Documentation/results/GROUP/bench*.json, or in a file for another checkout (share.py).
 
-The figures are of this machine: a run replaces those of its CPU model only. A difference counts
+The figures are of this machine: a run replaces those of its CPU model and hypervisor only. A difference counts
 when it is larger than the noise: the same copy, measured as two. What breaks a table's own rule is
 published, then named with exit status 1.
 
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from selftests.bench import share
-from selftests.bench.measure import HERE, BenchError, keep, measure, show
+from selftests.bench.measure import HERE, BenchError, keep, measure, shown
 
 ROUNDS = 21
 
@@ -30,7 +30,7 @@ def timed(group: str, name: str, args: argparse.Namespace) -> tuple[dict[str, An
     block, wrong = measure(group, name, args.tree, args.rounds, "make bench SHORT=1" if args.short
                            else f"make bench GROUP={group} ROUNDS={args.rounds}")
     if args.short or args.print_only:
-        show(group, name, block)
+        print(shown(group, name, block))
     else:
         keep(group, block, name)
     if wrong:
@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
             print(f"bench: {group}/{name}: {error}", file=sys.stderr)
             code = 1
         except KeyboardInterrupt:
-            print(f"bench: {group}/{name}: interrupted; the old result is kept", file=sys.stderr)
+            print(f"bench: {group}/{name}: interrupted; nothing of it is written", file=sys.stderr)
             return 130
         else:
             blocks[f"{group}/{name}"] = block
@@ -61,11 +61,11 @@ def run(args: argparse.Namespace) -> int:
     return code
 
 
-def main() -> int:
+def main(words: list[str] | None = None) -> int:
     """Do what the command line says; return the exit status."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n", maxsplit=1)[0])
     groups = sorted({path.parent.name for path in HERE.parent.glob("*/bench*.py")})
-    parser.add_argument("group", nargs="*", choices=groups, default=groups, metavar="GROUP",
+    parser.add_argument("group", nargs="*", metavar="GROUP",
                         help=f"default: {' '.join(groups)}")
     parser.add_argument("--tree", type=Path, help="with the series applied")
     parser.add_argument("--rounds", type=int, help=f"at least {share.ROUNDS} (default: {ROUNDS})")
@@ -75,11 +75,14 @@ def main() -> int:
                         help="measure nothing: publish what another machine wrote with --short")
     parser.add_argument("--print-only", action="store_true",
                         help="keep no figures: the machine was not idle before the start")
-    args = parser.parse_args()
+    args = parser.parse_args(words)
     try:
         if args.add:
-            print(f"bench: added to {' '.join(share.add(args.add))}")
+            print(*share.add(args.add), sep="\n")
             return 0
+        if unknown := sorted({*args.group} - {*groups}):
+            parser.error(f"no benchmark of group {unknown[0]}")
+        args.group = args.group or groups
         args.rounds = share.ROUNDS if args.short else args.rounds or ROUNDS
         if args.rounds < share.ROUNDS or not args.tree:
             parser.error(f"a tree and at least {share.ROUNDS} rounds are needed")

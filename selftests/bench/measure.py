@@ -133,6 +133,12 @@ def keep(group: str, block: dict[str, Any], name: str = "bench") -> None:
     store.publish(group, name, {"kind": "timed", "unit": UNIT, "blocks": [*others, block]})
 
 
+def files_of(group: str, name: str) -> list[str]:
+    """Return the files that a table depends on, below the repository."""
+    program = importlib.import_module(f"selftests.{group}.{name}")
+    return [os.path.normpath(f"selftests/{group}/{file}") for file in (f"{name}.py", *program.PROGRAMS)]
+
+
 def measure(group: str, name: str, tree: Path, rounds: int, made_by: str
             ) -> tuple[dict[str, Any], list[str]]:
     """Run selftests/GROUP/NAME.py; return its block, and what breaks the table's own rule.
@@ -142,9 +148,7 @@ def measure(group: str, name: str, tree: Path, rounds: int, made_by: str
     result is published.
     """
     program = importlib.import_module(f"selftests.{group}.{name}")
-    files = [os.path.normpath(f"selftests/{group}/{file}")
-             for file in (f"{name}.py", *program.PROGRAMS)]
-    depends = store.ready(group, files, tree)
+    depends = store.ready(group, files_of(group, name), tree)
     more = program.run(tree, rounds)
     store.unchanged(group, depends)
     block = {
@@ -155,7 +159,7 @@ def measure(group: str, name: str, tree: Path, rounds: int, made_by: str
     return block, program.complaints(block) if hasattr(program, "complaints") else []
 
 
-def show(group: str, name: str, block: dict[str, Any]) -> None:
-    """Print what a block's part of the page is."""
+def shown(group: str, name: str, block: dict[str, Any]) -> str:
+    """Return what a block's part of the page is."""
     program = importlib.import_module(f"selftests.{group}.{name}")
-    print(program.page({"kind": "timed", "unit": UNIT, "blocks": [block]}))
+    return str(program.page({"kind": "timed", "unit": UNIT, "blocks": [block]}))

@@ -2,55 +2,70 @@
 """What another machine timed, as one file: `make bench SHORT=1` writes it, `make results-add FILE=`
 takes its blocks into the published tables.
 
-A file is refused as a whole unless it is what today's programs make of today's series: its blocks
-have no field but those of the published ones, so that no name of a host gets in.
+A file is refused as a whole unless today's programs made it of today's series: its blocks have the
+fields of the published ones and no other, a name of the host for one.
 """
 from __future__ import annotations
 
 import json
-import platform
+import math
 from pathlib import Path
 from typing import Any
 
-from selftests.bench.measure import keep
+from selftests.bench.measure import files_of, keep, shown
 from selftests.results import store
-from selftests.results.machine import SAME_MODEL
+from selftests.results.machine import SAME_MODEL, same_model
 
 MACHINE = {*SAME_MODEL, "model name", "copy flags", "caches", "tsc_khz", "hypervisor", "kernel"}
-# Fewer rounds than for a block of our own: a figure has to be had in minutes
+# Fewer than for a block of our own: a figure has to be had in minutes
 ROUNDS = 15
 
 Block = dict[str, Any]
 
 
-def cells_in(blocks: dict[str, Block]) -> int:
-    """Return how many cells blocks have together."""
-    return sum(len(block["cells"]) for block in blocks.values())
-
-
 def write(file: Path, blocks: dict[str, Block]) -> None:
-    """Write blocks by table, as GROUP/NAME. Raises ValueError if this host's name is in them."""
-    text = json.dumps({"cells": cells_in(blocks), "blocks": blocks}, indent=1) + "\n"
-    if len(platform.node()) > 2 and f'"{platform.node()}' in text:
-        raise ValueError(f"not written: the name of this host, {platform.node()}, is in it")
+    """Write blocks by table, as GROUP/NAME. Raises OSError."""
+    cells = sum(len(block["cells"]) for block in blocks.values())
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(text, encoding="utf-8")
+    file.write_text(json.dumps({"cells": cells, "blocks": blocks}, indent=1) + "\n", encoding="utf-8")
+
+
+def measures(block: Block) -> set[str]:
+    """Return what a block measures: the first word of its cells."""
+    return {cell.partition("/")[0] for cell in block["cells"]}
+
+
+def faulty_cell(block: Block) -> str:
+    """Return the first figure that is no median between its quartiles, "" if there is none."""
+    for cell, copies in block["cells"].items():
+        for copy, figures in copies.items():
+            median, low, high = figures[:3]
+            if not all(map(math.isfinite, figures)) or not 0 < low <= median <= high:
+                return f"{cell}, {copy}: {figures}"
+    return ""
 
 
 def fault(table: str, block: Block) -> str:
-    """Return what keeps a block out of a table, "" if nothing does; raises KeyError for no table."""
-    published = store.read(*table.split("/"))["blocks"]
-    known = {"depends", *(key for other in published for key in other)}
-    if unknown := sorted({*block} - known) + sorted({*block["machine"]} - MACHINE):
-        return f"{table}: field {unknown[0]!r} is not known"
+    """Return what keeps a block out of a table, "" if nothing does. Raises KeyError, TypeError or
+    ValueError for what has not the form of a block."""
+    group, name = table.split("/")
+    published = store.read(group, name)["blocks"]
+    fields = sorted({*block} ^ {*published[-1]}) + sorted({*block["machine"]} ^ MACHINE)
+    better = [old for old in published
+              if same_model(old["machine"], block["machine"]) and old["rounds"] > block["rounds"]]
+    if fields:
+        return f"field {fields[0]!r} is not there, or not known"
     if block["series"] != (today := store.series_hash(store.queue_of_today())):
-        return f"{table}: of series {block['series']}, here is {today}"
-    if changed := store.changes(block):
-        return f"{table}: not of these programs: {changed}"
-    for cell, copies in block["cells"].items():
-        for copy, (median, low, high, *_) in copies.items():
-            if not 0 < low <= median <= high:
-                return f"{table}: {cell}, {copy}: {median} is not between {low} and {high}"
+        return f"of series {block['series']}, here is {today}"
+    if block["depends"] != store.depends(group, files_of(group, name)):
+        return "not made by the programs of this checkout"
+    if block["rounds"] < ROUNDS or better:
+        return f"{block['rounds']} rounds, fewer than {better[0]['rounds'] if better else ROUNDS}"
+    if measures(block) != measures(published[-1]):
+        return "it has not the cells of this table"
+    if cell := faulty_cell(block):
+        return cell
+    shown(group, name, block)
     return ""
 
 
@@ -58,22 +73,26 @@ def read(file: Path) -> dict[str, Block]:
     """Return the blocks of a file by table; raises OSError, ValueError with what is wrong."""
     try:
         whole = json.loads(file.read_text(encoding="utf-8"))
-        blocks, stated = whole["blocks"], whole["cells"]
-        wrong = next(filter(None, (fault(table, block) for table, block in blocks.items())), "")
-        counted = cells_in(blocks)
-    except (KeyError, TypeError, AttributeError, json.JSONDecodeError) as error:
-        raise ValueError(f"{file}: truncated, or no file of make bench SHORT=1 ({error})") from None
-    if not wrong and counted != stated:
-        wrong = f"{counted} cells, it says {stated}"
-    if wrong or not blocks:
-        raise ValueError(f"{file}: {wrong or 'no block'}")
+        blocks, stated = dict(whole["blocks"]), whole["cells"]
+        wrong = [f"{table}: {why}" for table, block in blocks.items() if (why := fault(table, block))]
+        counted = sum(len(block["cells"]) for block in blocks.values())
+    except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
+        raise ValueError(f"{file}: truncated, or no file of make bench SHORT=1 "
+                         f"({type(error).__name__}: {error})") from None
+    if not wrong and (not blocks or counted != stated):
+        wrong = [f"{counted} cells, it says {stated}"]
+    if wrong:
+        raise ValueError(f"{file}: {wrong[0]}")
     return blocks
 
 
 def add(file: Path) -> list[str]:
-    """Take a file's blocks into the published tables; return their names. Raises as read()."""
-    blocks = read(file)
-    for table, block in blocks.items():
+    """Take a file's blocks into the published tables; return a line for each. Raises as read()."""
+    lines = []
+    for table, block in read(file).items():
         group, name = table.split("/")
+        old = [other for other in store.read(group, name)["blocks"]
+               if same_model(other["machine"], block["machine"])]
         keep(group, block, name)
-    return list(blocks)
+        lines.append(f"{table}: a block is {'replaced' if old else 'added'}")
+    return lines

@@ -52,8 +52,8 @@ def gains() -> list[Row]:
     def pair(cpu: str, measure: str, size: int, distance: int) -> str:
         copies = at(block(TABLE, cpu)["cells"], measure, size, distance)
         return arrow(copies["movsb"][0], copies["series"][0], plus=STAC_CLAC)
-    cost = (f"separate copies of 128 bytes take {pair('Zen 3', 'isolated', 128, 1024)} cycles (Zen 3), of 1 KiB "
-            f"{pair('Zen 4', 'isolated', 1024, 1024)} (Zen 4), 128 bytes at random distances "
+    cost = (f"one at a time, copies of 128 bytes take {pair('Zen 3', 'isolated', 128, 1024)} cycles (Zen 3), of 1 KiB "
+            f"{pair('Zen 4', 'isolated', 1024, 1024)} (Zen 4); back to back, at random distances, 128 bytes "
             f"{pair('Zen 4', 'random', 128, RANDOM)} (Zen 4)")
     return [
         Row("X86_MOVSB_DISTANCE", f"4 KiB copies, (dst - src) mod 4096 in 1..{last}",
