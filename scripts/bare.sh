@@ -5,6 +5,7 @@
 #   bare.sh ci      this checkout at its own path, with the user's cache (downloads, ccache, .debs);
 #                   without the right to make or mount a root, on this system: one line says so
 #   bare.sh test    a clone of HEAD and no cache; prints times and disk
+#   bare.sh run COMMAND      the same clone, with a command of bash's instead of the two
 # The root stays in the cache as debootstrap left it. Each run works on an overlay (else a copy) of
 # it, in mount and process namespaces of its own: nothing stays mounted or running. The Debian
 # mirror, proxies and certificates are those of this system.
@@ -64,7 +65,7 @@ bind() {
 	mount --bind "$1" "$root${2:-$1}"
 }
 
-# inside MODE: in namespaces of its own, the mounts and the two commands
+# inside MODE [COMMAND]: in namespaces of its own, the mounts and the two commands, or this one
 inside() {
 	local name place=$ROOT variables=("HOME=$HOME" "TERM=${TERM:-dumb}" LANG=C.UTF-8)
 	local overlay="lowerdir=$BASE,upperdir=$work/upper,workdir=$work/overlay"
@@ -99,20 +100,25 @@ inside() {
 	chroot "$root" env -i "${variables[@]}" bash -c '
 		set -eo pipefail
 		cd "$1"
+		if [ -n "$2" ]; then
+			eval "$2" </dev/null
+			exit
+		fi
 		date +%s > ~/times
 		make </dev/null
 		date +%s >> ~/times
 		code=0
 		make test </dev/null 2>&1 | tee ~/log || code=$?
 		date +%s >> ~/times
-		exit "$code"' bare "$place"
+		exit "$code"' bare "$place" "${2:-}"
 }
 
 mode=${1:-}
 case $mode in
-inside)	trap - EXIT INT TERM; work=$3; inside "$2"; exit ;;
-ci | test)	;;
-*)	die "usage: bare.sh ci|test" ;;
+inside)	trap - EXIT INT TERM; work=$3; inside "$2" "${4:-}"; exit ;;
+ci | test)	[ $# = 1 ] || die "$mode takes no command" ;;
+run)	[ $# = 2 ] || die "usage: bare.sh run COMMAND" ;;
+*)	die "usage: bare.sh ci|test|run COMMAND" ;;
 esac
 mkdir -p "$CACHE"
 exec 9>"$CACHE/.lock-bare"
@@ -121,10 +127,10 @@ rm -rf --one-file-system "$CACHE"/.bare.*
 work=$(mktemp -d "$CACHE/.bare.XXXXXX")
 mkdir "$work"/{upper,overlay,root}
 
-if [ "$mode" = test ]; then
+if [ "$mode" != ci ]; then
 	[ -z "$(git -C "$ROOT" status --porcelain)" ] ||
 		warn "uncommitted changes are not in the clone that is tested"
-	reason=$(possible) || die "make test-bare cannot make a root: ${reason##*$'\n'}"
+	reason=$(possible) || die "cannot make a bare root: ${reason##*$'\n'}"
 elif ! reason=$(possible); then
 	say "the two commands run on this system, not in a bare root: ${reason##*$'\n'}"
 	cd "$ROOT"
@@ -133,7 +139,7 @@ elif ! reason=$(possible); then
 fi
 
 # In the background, for the traps to run at once; all that it started ends with unshare
-unshare --mount --pid --fork --kill-child "$ROOT/scripts/bare.sh" inside "$mode" "$work" &
+unshare --mount --pid --fork --kill-child "$ROOT/scripts/bare.sh" inside "$mode" "$work" "${2:-}" &
 # unshare blocks SIGTERM while it waits
 trap 'kill -KILL $!; wait $! || true; warn "interrupted"; exit 130' INT TERM
 code=0
