@@ -32,7 +32,7 @@ background() {
 	shift 2
 	if [ -n "${DEADLINE:-}" ]; then
 		left=$((DEADLINE - 480 - $(date +%s)))
-		[ "$left" -gt 0 ] || { cut "$name"; return; }
+		[ "$left" -gt 0 ] || { missed "$name"; return; }
 	fi
 	# 0 is no limit
 	setsid nice -n "$nice" timeout "$left" "$stage" run "$name" "$@" \
@@ -50,7 +50,7 @@ gone() {
 }
 
 declare -a late=()
-cut() {
+missed() {
 	rm -f "$RESULTS/parts/$1.json"
 	late+=("$1")
 }
@@ -68,7 +68,7 @@ joined() {
 		cat "$RESULTS/$name.out"
 		if [ "$code" = 124 ] && [ -n "${DEADLINE:-}" ]; then
 			gone "$pid"
-			cut "$name"
+			missed "$name"
 		elif [ "$code" != 0 ]; then
 			failed+=("$name")
 		fi
