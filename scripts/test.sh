@@ -23,15 +23,14 @@ run() {
 }
 
 # background NICE NAME COMMAND...: a stage in parallel with the next ones, its results in
-# parts/NAME.json; NICE 19: in the time that they leave. Eight minutes before DEADLINE= (seconds since
-# 1970, set by continuous integration), which are for the signals and the report, it ends and counts
-# as skipped. Only these stages do.
+# parts/NAME.json; NICE 19: in the time that they leave. Four minutes before DEADLINE= (seconds since
+# 1970, set by continuous integration) it ends and counts as skipped. Only these stages do.
 declare -A background=()
 background() {
 	local nice=$1 name=$2 left=0
 	shift 2
 	if [ -n "${DEADLINE:-}" ]; then
-		left=$((DEADLINE - 480 - $(date +%s)))
+		left=$((DEADLINE - 240 - $(date +%s)))
 		[ "$left" -gt 0 ] || { missed "$name"; return; }
 	fi
 	# 0 is no limit
@@ -79,6 +78,13 @@ joined() {
 spare() {
 	background 0 "$@"
 	joined "$1"
+}
+
+# marked MARKER: the tests of the chosen groups that have a marker, as a stage of that name
+marked() {
+	local -a files
+	mapfile -t files < <(grep -rl --include='test_*.py' "pytest\.mark\.$1" "${chosen[@]/#/selftests/}")
+	[ ${#files[@]} = 0 ] || spare "$1" scripts/pytest.sh "$1" -m "$1" "${files[@]}"
 }
 
 must() {
@@ -138,7 +144,7 @@ joined robust checks
 [ -n "${GROUP:-}" ] || background 0 queue scripts/pytest.sh queue \
 	-m "not static and not robust and not signals and not full" selftests/queue
 for name in $(tested "${chosen[@]}"); do
-	run "$name" scripts/pytest.sh "$name" -m "not full and not bench and not debug" \
+	run "$name" scripts/pytest.sh "$name" -m "not full and not bench and not late and not debug" \
 		"selftests/$name"
 done
 if [ -z "${GROUP:-}" ]; then
@@ -146,17 +152,17 @@ if [ -z "${GROUP:-}" ]; then
 		selftests/vm selftests/identity selftests/results selftests/review selftests/test_proofs.py
 	spare model scripts/pytest.sh model -m "not static" selftests/model
 fi
+marked late
 while read -r name kernel; do
 	[ "$kernel" != vm ] || continue
 	spare "kernel_$kernel" scripts/kernel.sh "$kernel"
 	spare "vm-$name" scripts/python.sh -m selftests.vm.boots "$name"
 done <<< "$boots"
-mapfile -t debug < <(grep -rl --include='test_*.py' 'pytest\.mark\.debug' "${chosen[@]/#/selftests/}")
-[ ${#debug[@]} = 0 ] || spare debug scripts/pytest.sh debug -m debug "${debug[@]}"
+marked debug
 if [ -z "${GROUP:-}" ]; then
 	joined
 	# They take the kernel away from all others
-	run signals scripts/pytest.sh signals -m signals selftests/queue
+	spare signals scripts/pytest.sh signals -m signals selftests/queue
 fi
 if [ "$mode" = full ]; then
 	jobs=$(python3 selftests/jobs.py list)

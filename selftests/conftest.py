@@ -21,7 +21,8 @@ SELFTESTS = Path(__file__).resolve().parent
 MARKERS = (
     "static: needs no kernel build; `make lint` runs these",
     "slow: builds or boots a kernel",
-    "debug: boots the debug kernel",
+    "late: takes many minutes; `make test` runs these in the time that is left",
+    "debug: boots the debug kernel, late as well",
     "bench: depends on time; `make bench` runs these",
     "full: too long for every run; `make test-full` runs these",
     "robust: interruptions and bad input, on small trees of their own",

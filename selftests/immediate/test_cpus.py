@@ -6,6 +6,8 @@ import os
 import re
 from pathlib import Path
 
+import pytest
+
 from selftests.vm.apart import boot_apart
 
 READS = 100_000_000
@@ -29,6 +31,7 @@ def test_batch_follows_cpus() -> None:
     assert "ok 1 batch_follows_cpus" in kselftest("test_batch.sh", 18)
 
 
+@pytest.mark.late
 def test_torn_zero() -> None:
     """No read of 100 million is torn, or of a value from outside its window, under sets, module
     load, probes, tracing and hotplug; a slow machine takes several boots for them."""
