@@ -140,7 +140,6 @@ fi
 boots=$(scripts/python.sh -m selftests.vm.boots --list)
 mapfile -t plain < <(awk '$2 == "vm" {print $1}' <<< "$boots")
 run boots scripts/python.sh -m selftests.vm.boots "${plain[@]}"
-joined robust checks
 [ -n "${GROUP:-}" ] || background 0 queue scripts/pytest.sh queue \
 	-m "not static and not robust and not signals and not full" selftests/queue
 for name in $(tested "${chosen[@]}"); do
