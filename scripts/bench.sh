@@ -8,18 +8,14 @@
 [ -x "$VENV/bin/python" ] || die "no Python tools in $VENV: run make tools"
 
 # busy: the load average, if it is above 0.5 a CPU
-busy() {
-	awk -v cpus="$(nproc)" '$1 > cpus / 2 { print $1; found = 1 } END { exit !found }' /proc/loadavg
-}
+busy() { awk -v cpus="$(nproc)" '$1 > cpus / 2 { print $1; found = 1 } END { exit !found }' /proc/loadavg; }
 
-code=0 only="" end=$((SECONDS + 300))
-while load=$(busy) && [ "$SECONDS" -lt "$end" ]; do
-	[ -n "$only" ] || say "the load average is $load, above 0.5 a CPU: waiting for at most 5 minutes"
-	only=waited
-	sleep 5
+code=0 only=
+while load=$(busy) && [ "$SECONDS" -lt 300 ]; do
+	say "the load average is $load, above 0.5 a CPU: waiting for at most 5 minutes"
+	sleep 30
 done
-only=
-if load=$(busy); then
+if [ -n "$load" ]; then
 	warn "the load average is $load, above 0.5 a CPU: figures are printed and not kept"
 	only=--print-only code=1
 fi

@@ -27,33 +27,16 @@ run() {
 # 1970, set by continuous integration) it ends and counts as skipped. Only these stages do.
 declare -A background=()
 background() {
-	local nice=$1 name=$2 left=0
+	local nice=$1 name=$2 left=99999999
 	shift 2
-	if [ -n "${DEADLINE:-}" ]; then
-		left=$((DEADLINE - 240 - $(date +%s)))
-		[ "$left" -gt 0 ] || { missed "$name"; return; }
-	fi
-	# 0 is no limit
+	[ -z "${DEADLINE:-}" ] || left=$((DEADLINE - 240 - $(date +%s)))
+	[ "$left" -gt 0 ] || left=0.1
 	setsid nice -n "$nice" timeout "$left" "$stage" run "$name" "$@" \
 		</dev/null > "$RESULTS/$name.out" 2>&1 &
 	background[$name]=$!
 }
 
-# gone PID: what a stage that was ended has started has written its results and is no more
-gone() {
-	local end=$((SECONDS + 60))
-	while kill -0 -- "-$1" 2>/dev/null; do
-		[ "$SECONDS" -lt "$end" ] || { kill -KILL -- "-$1"; return; }
-		sleep 1
-	done
-}
-
 declare -a late=()
-missed() {
-	rm -f "$RESULTS/parts/$1.json"
-	late+=("$1")
-}
-
 # joined [NAME...]: these stages, by default all that run in parallel, have ended
 joined() {
 	local name code pid
@@ -66,8 +49,10 @@ joined() {
 		printf '\n== %s\n' "$name"
 		cat "$RESULTS/$name.out"
 		if [ "$code" = 124 ] && [ -n "${DEADLINE:-}" ]; then
-			gone "$pid"
-			missed "$name"
+			# What it has started ends, too, and then writes no more
+			timeout 60 bash -c "while kill -0 -- -$pid; do sleep 1; done" 2>/dev/null || true
+			rm -f "$RESULTS/parts/$name.json"
+			late+=("$name")
 		elif [ "$code" != 0 ]; then
 			failed+=("$name")
 		fi

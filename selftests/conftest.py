@@ -20,7 +20,6 @@ from selftests.results_file import Result
 SELFTESTS = Path(__file__).resolve().parent
 MARKERS = (
     "static: needs no kernel build; `make lint` runs these",
-    "slow: builds or boots a kernel",
     "late: takes many minutes; `make test` runs these in the time that is left",
     "debug: boots the debug kernel, late as well",
     "bench: depends on time; `make bench` runs these",
@@ -29,7 +28,6 @@ MARKERS = (
     "signals: interruptions of a build of the kernel under test",
 )
 NO_REASON = ("", "Skipped", "unconditional skip")
-
 
 RESULTS = pytest.StashKey[dict[str, Result]]()
 SETUP = pytest.StashKey[float]()

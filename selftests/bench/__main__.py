@@ -78,7 +78,7 @@ def main(words: list[str] | None = None) -> int:
     args = parser.parse_args(words)
     try:
         if args.add:
-            print(*share.add(args.add), sep="\n")
+            print("bench: added to", *share.add(args.add))
             return 0
         if unknown := sorted({*args.group} - {*groups}):
             parser.error(f"no benchmark of group {unknown[0]}")

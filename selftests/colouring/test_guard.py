@@ -4,11 +4,7 @@
 import os
 from pathlib import Path
 
-import pytest
-
 from selftests.colouring.lkdtm import provoke
-
-pytestmark = pytest.mark.slow
 
 COLOURS = "kstack_colours=auto"
 CAUGHT = "BUG: TASK stack guard page was hit at"

@@ -76,8 +76,7 @@ def boot(args: argparse.Namespace, base: str, version: str) -> tuple[dict[str, A
     raw, console = Path(f"{base}.raw.json"), Path(f"{base}.console")
     symbols = Symbols(kernel / "System.map", program)
     plugin = [str(BUILT / f"plugin-api{emulator.plugin_api(version)}.so"),
-              f"out={raw}", *(f"{name}={value}" for name, value in args.caches.items()),
-              *(f"also={cache}" for cache in args.also)]
+              f"out={raw}", *(f"{name}={value}" for name, value in args.caches.items())]
     if workload.unit_symbol:
         plugin.append(f"unit={symbols.span(workload.unit_symbol)[0]:x}")
     if workload.instructions or args.instructions:
@@ -177,7 +176,6 @@ def make_parser() -> Parser:
             ("set", "NAME=VALUE", "settings of the workload"),
             ("geometry", "NAME=VALUE",
              "of the caches: l1d|l2|llc=SIZE:WAYS (or full), policy=lru|fifo, nt=evict|keep"),
-            ("also", "l1d|l2:SIZE:WAYS", "further caches in the same boot, of one CPU"),
             ("range", "FUNCTION", "a label of its own for a function, callees left out"),
             ("append", "PARAMETER", "kernel parameters")):
         add(f"--{name}", action="extend", nargs="+", default=[], metavar=metavar, help=about)

@@ -35,9 +35,7 @@ BOOTS = {
     "ring_2": RING,
     "ring_1024": "ring --set tasks=1024 rounds=2 warm=1",
     "ring_perturbed": f"{RING} perturb=5",
-    # The first further cache is as the machine's own
-    "rings": f"{RINGS} --also l2:1M:16 l1d:48K:full",
-    "rings_churned": f"{RINGS} perturb=5 churn=16",
+    "rings": RINGS,
     "ioctl": "ioctl --set calls=10",
     "pread_intel": f"{PREAD} --cpuid vendor=GenuineIntel,family=6,model=143",
     "pread_zen3": f"{PREAD} --cpuid family=25,model=1",

@@ -81,15 +81,6 @@ def by_variable(words: list[list[int]], variables: Variables) -> list[dict[str, 
     return sorted(found, key=lambda variable: (-variable["l1d"], variable["name"]))
 
 
-def by_further(kinds: dict[str, list[int]], names: list[str]) -> dict[str, dict[str, int]]:
-    """Return the misses of each further cache, by kind of data and in all."""
-    found = {}
-    for at, name in enumerate(names, 1 + len(LEVELS)):
-        by = {KINDS.get(kind, f"kind {kind}"): numbers[at] for kind, numbers in kinds.items()}
-        found[name] = {"all": sum(by.values()), **by}
-    return found
-
-
 def label_results(raw: dict[str, Any], lines: list[str], symbols: Symbols,
                   variables: Variables | None = None) -> dict[str, Any]:
     """Return the results of all labels by name.
@@ -102,7 +93,6 @@ def label_results(raw: dict[str, Any], lines: list[str], symbols: Symbols,
     never = [name for number, name in names.items() if number not in raw["labels"]]
     if never or not raw["labels"]:
         raise ModelError(f"nothing was counted for {', '.join(never) or 'any label'}")
-    further = raw["geometry"].get("further", [])
     results = {}
     for number, label in raw["labels"].items():
         if label["unbalanced"] or label["begun"] != label["ended"]:
@@ -117,7 +107,6 @@ def label_results(raw: dict[str, Any], lines: list[str], symbols: Symbols,
             **counts([*map(sum, zip([0] * 13, *(site[2:] for site in sites)))]),
             "kinds": by_kind(label["kinds"]),
             "objects": {(KINDS | OBJECTS)[kind]: found for kind, found in label["objects"].items()},
-            **({"further": by_further(label["kinds"], further)} if further else {}),
             **({"variables": by_variable(label["words"], variables)} if variables else {}),
             "functions": by_function(sites, symbols)}
     return results

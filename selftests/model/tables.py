@@ -97,11 +97,7 @@ def summary(result: dict[str, Any], name: str) -> str:
     instructions = "" if executed is None else (
         f"instructions {number(executed / units)}, accesses "
         f"{number((label['loads'] + label['stores']) / units)}, ")
-    further = ", ".join(f"{cache} {number(found['all'] / units)}"
-                        for cache, found in label.get("further", {}).items())
-    if further:
-        further = f"misses of further caches: {further}\n"
-    return (f"{columns(rows)}\n{object_lines(label)}{further}{instructions}lines written to memory "
+    return (f"{columns(rows)}\n{object_lines(label)}{instructions}lines written to memory "
             f"{number(label['writebacks'] / units)}, "
             f"non-temporal stores {number(label['stores_nt'] / units)}")
 

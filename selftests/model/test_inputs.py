@@ -15,7 +15,6 @@ import pytest
 from selftests.model import expected, tables
 from selftests.model.emulator import plugin_api
 from selftests.model.published import model
-from selftests.model.result import by_further
 from selftests.model.symbols import Symbols
 from selftests.model.workloads import ModelError
 from selftests.results.store import ROOT
@@ -51,17 +50,9 @@ from selftests.vm.test_runner import qemus_of
     ("ring --geometry llc=2049M:full", "larger than the 2 GiB"),
     ("ring --geometry policy=random", "cachemodel: bad argument policy"),
     ("ring --geometry nt=maybe", "cachemodel: bad argument nt"),
-    ("ring --also llc:8M:16", "cachemodel: bad argument also=llc:8M:16"),
-    ("ring --also l2", "cachemodel: bad argument also=l2"),
-    ("ring --also l2:8M:0", "cachemodel: bad argument"),
-    ("ring --also l2:48K:8", "cachemodel: wrong geometry of l2: size"),
-    ("ring --also l1d:48K:4096", "cachemodel: wrong geometry of l1d: more ways than lines"),
-    ("ring --also" + 9 * " l2:1M:16", "cachemodel: bad argument"),
-    ("writers --also l2:2M:16", "for one CPU only"),
     # By the guest
     ("ring --set tasks=1", "tasks=1: a whole number of 2..4096 is wanted"),
     ("ring --set kind=signals", "kind of ring signals: pipe, futex or threads is wanted"),
-    ("ring --set churn=257", "churn=257: a whole number of 0..256 is wanted"),
     ("rings --set tasks=4:1 kinds=futex",
      "tasks=1: whole numbers of 2..4096 with colons are wanted"),
     ("writers --set file_kib=524288", "4 writers of 512 MiB are more than half the memory"),
@@ -139,7 +130,7 @@ def a_result(workload: str, llc: int, **more: Any) -> dict[str, Any]:
 
 def test_tables() -> None:
     """One result's tables, with numbers that can be checked by hand."""
-    result = a_result("ring", 40, further={"l2:2M:16": {"all": 25, "other": 25}})
+    result = a_result("ring", 40)
     result["left_out"] = {"io": 3, "beyond_2GiB": 4}
     text = tables.one(result)
     rows = [line.split() for line in text.split("\n")]
@@ -147,7 +138,6 @@ def test_tables() -> None:
     assert ["other", "10", "5", "4", "5"] in rows
     assert ["40", "100.00", "50", "100.00", "100", "100.00", "1000", "copy"] in rows
     assert "per context switch (10 counted)" in text
-    assert "misses of further caches: l2:2M:16 2.50\n" in text
 
 
 def test_tables_last_level() -> None:
@@ -164,12 +154,3 @@ def test_arithmetic_has_limits() -> None:
     for wrong in (geometry(4 << 20), geometry(32 << 10), geometry(1 << 20, "fifo")):
         with pytest.raises(ValueError):
             expected.expected(wrong)
-
-
-def test_further_names() -> None:
-    """Further caches have the names that they were asked for by, and no kind is lost."""
-    names = ["l2:512K:8", "l1d:48K:full", "l2:2M:16"]
-    found = by_further({"0": [9, 8, 7, 6, 1, 2, 3], "1": [9, 8, 7, 6, 10, 20, 30]}, names)
-    assert list(found) == names
-    assert found["l2:2M:16"] == {"all": 33, "other": 3, "task_struct": 30}
-    assert not by_further({"0": [9, 8, 7, 6]}, [])

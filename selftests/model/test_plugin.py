@@ -15,25 +15,18 @@ Trace = list[tuple[int, str, int]]
 CACHES = ("l1d", "l2", "llc")
 
 
-def traced_with(built: Path, geometry: list[str], trace: Trace, further: list[str], cpus: int = 1,
-                policy: str = "lru", nt: str = "evict") -> list[tuple[int, int, int]]:
-    """Return for each access (levels missed, lines written to memory, further caches missed as
-    bits); raises ValueError for settings that are refused."""
+def traced(built: Path, geometry: list[str], trace: Trace, cpus: int = 1, policy: str = "lru",
+           nt: str = "evict") -> list[tuple[int, int]]:
+    """Return for each access (levels missed, lines written to memory)."""
     tracer = ctypes.CDLL(str(built / "tracer.so"))
     tracer.tracer_begin.restype = ctypes.c_char_p
     settings = [*(f"{name}={cache}" for name, cache in zip(CACHES, geometry)),
-                *(f"also={cache}" for cache in further), f"policy={policy}", f"nt={nt}"]
+                f"policy={policy}", f"nt={nt}"]
     words = (ctypes.c_char_p * (len(settings) + 1))(*(word.encode() for word in settings))
-    if error := tracer.tracer_begin(cpus, words):
-        raise ValueError(error.decode())
+    assert not tracer.tracer_begin(cpus, words)
     found = [tracer.tracer_access(cpu, "rwn".index(op), line) for cpu, op, line in trace]
-    assert all(bits & 7 in (0, 1, 3, 7) for bits in found)
-    return [((bits & 7).bit_length(), bits >> 16, bits >> 3 & 0xff) for bits in found]
-
-
-def traced(*arguments: object, **options: object) -> list[tuple[int, int]]:
-    """The same without further caches."""
-    return [found[:2] for found in traced_with(*arguments, [], **options)]
+    assert all(bits & 0xffff in (0, 1, 3, 7) for bits in found)
+    return [((bits & 7).bit_length(), bits >> 16) for bits in found]
 
 
 def random_trace(seed: int, length: int, lines: int, ops: str, cpus: int = 1) -> Trace:
@@ -163,38 +156,6 @@ def test_full_is_one_set(built: Path, policy: str, cpus: int) -> None:
     wanted = [plain.access(*access) for access in trace]
     for geometry in (one_set, full):
         assert traced(built, geometry, trace, cpus=cpus, policy=policy) == wanted
-
-
-# Further caches, with the machine whose own cache of that level each is
-FURTHER = {
-    "l2:2048:4": (["1024:2", "2048:4", "16384:8"], 2),
-    "l2:8192:8": (["1024:2", "8192:8", "16384:8"], 2),
-    "l2:4096:4": (SMALL, 2),
-    "l2:4096:full": (["1024:2", "4096:64", "16384:8"], 2),
-    "l1d:2048:4": (["2048:4", "4096:4", "16384:8"], 1),
-    "l1d:1024:full": (["1024:16", "4096:4", "16384:8"], 1),
-}
-
-
-@pytest.mark.parametrize("nt", ["evict", "keep"])
-@pytest.mark.parametrize("ops", ["r", "rw", "rrwn"])
-def test_further_caches(built: Path, nt: str, ops: str) -> None:
-    """A cache beside the machine's own misses as that of a machine of its own
-    would, each at every access; the machine counts as without them."""
-    trace = random_trace(11, 20000, 1000, ops)
-    found = traced_with(built, SMALL, trace, list(FURTHER), nt=nt)
-    assert [access[:2] for access in found] == traced(built, SMALL, trace, nt=nt)
-    for bit, (geometry, level) in enumerate(FURTHER.values()):
-        plain = PlainMachine(geometry, 1, nt)
-        wanted = [plain.access(*access)[0] >= level for access in trace]
-        assert [bool(access[2] >> bit & 1) for access in found] == wanted, geometry
-        assert 0 < sum(wanted) < len(trace)
-
-
-def test_further_cpus(built: Path) -> None:
-    """Further caches know nothing of other CPUs, and are refused beside them."""
-    with pytest.raises(ValueError, match="for one CPU only"):
-        traced_with(built, SMALL, [(0, "r", 1)], ["l2:2048:4"], cpus=2)
 
 
 def test_fifo_differs(built: Path) -> None:

@@ -53,12 +53,12 @@ WORKLOADS = {
     "reads": Workload("system call", "calls.c", {"calls": "20", "thrash_kib": "2048"}),
     "ring": Workload(
         "context switch", "ring.c",
-        {"kind": "pipe", "tasks": "64", "rounds": "50", "warm": "5", "perturb": "0", "churn": "0"},
+        {"kind": "pipe", "tasks": "64", "rounds": "50", "warm": "5", "perturb": "0"},
         "__switch_to_asm"),
     "rings": Workload(
         "context switch", "ring.c",
         {"kinds": "pipe:futex:threads", "tasks": "4:8:12:16:32:64:128:256:512",
-         "switches": "2000", "warm": "4", "perturb": "0", "churn": "0"},
+         "switches": "2000", "warm": "4", "perturb": "0"},
         "__switch_to_asm", labels=True),
     "syscalls": Workload("system call", "calls.c", {"reps": "20", "thrash_kib": "2048"}),
     "writers": Workload("record", "writers.c", _FILES, cpus=4, append=_RAM_DISK, disk=True),

@@ -14,14 +14,6 @@ count() {
 	awk -v name="^$1" '$1 ~ name {n += $2} END {print n + 0}' /proc/vmstat
 }
 
-number=0
-# result NAME STATUS: a test that passed if the status is 0
-result() {
-	number=$((number + 1))
-	[ "$2" = 0 ] || printf 'not '
-	echo "ok $number $1"
-}
-
 # said FILE: what a program said, as a comment
 said() {
 	sed 's/^/# /' "$1"
@@ -55,8 +47,10 @@ write() {
 	(cd "$1" && cksum ./*.0 >"../$1.sums")
 }
 
-echo KTAP version 1
-echo 1..8
+# shellcheck source=/dev/null
+. "$KTAP_HELPERS"
+ktap_print_header
+ktap_set_plan 8
 # The disks are files of a tmpfs: what is left of memory is little
 mount -t tmpfs -o size=90% none /mnt && cd /mnt || exit
 setup >log 2>&1 || { said log; echo "Bail out! no file systems"; exit 1; }
@@ -66,9 +60,9 @@ flipper=$!
 write xfs &
 writer=$!
 write ext4
-result fio_ext4 $?
+ktap_test_result fio_ext4 [ $? = 0 ]
 wait $writer
-result fio_xfs $?
+ktap_test_result fio_xfs [ $? = 0 ]
 kill $flipper
 bytes=$(($(count nontemporal_write_bytes) - bytes))
 reclaimed=$(($(count 'pgsteal_(kswapd|direct)') - reclaimed))
@@ -77,16 +71,16 @@ for disk in $disks; do
 	umount "$disk"
 	if [ "$disk" = ext4 ]; then e2fsck -fn ext4.img; else xfs_repair -n xfs.img; fi >log 2>&1
 	status=$?
-	result "fsck_$disk" $status
+	ktap_test_result "fsck_$disk" [ $status = 0 ]
 	[ $status = 0 ] || said log
 	# What was verified in the page cache is on the disk
 	mount -o loop "$disk.img" "$disk" && (cd "$disk" && cksum ./*.0 | cmp "../$disk.sums" -)
-	result "disk_$disk" $?
+	ktap_test_result "disk_$disk" [ $? = 0 ]
 done
 "$here/disk.py" ext4 16m >log 2>&1 && [ "$(wc -l <log)" = 6 ]
 status=$?
 said log
-result disk_py $status
+ktap_test_result disk_py [ $status = 0 ]
 echo "# nontemporal_write_bytes grew by $bytes; $reclaimed pages were reclaimed"
 [ "$bytes" -gt $((rounds * 8 << 20)) ] && [ "$reclaimed" -gt 1000 ]
-result engaged $?
+ktap_test_result engaged [ $? = 0 ]

@@ -56,12 +56,10 @@ def fixture_cache(request, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         monkeypatch.delenv("FRESH", raising=False)
 
 
-@pytest.mark.slow
 def test_each_step_builds(steps: list[checks.Step]) -> None:
     none(checks.check_each_step_builds(steps))
 
 
-@pytest.mark.slow
 def test_sparse_w1(steps: list[checks.Step]) -> None:
     if not checks.checker():
         pytest.fail("no working sparse: install it", pytrace=False)

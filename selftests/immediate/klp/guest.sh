@@ -7,21 +7,13 @@ foo=/sys/kernel/kobject_example/foo
 live=/sys/kernel/livepatch/live
 PATH=$PATH:/usr/sbin:/sbin
 
-number=0
-# result NAME STATUS: a test that passed if the status is 0
-result() {
-	number=$((number + 1))
-	[ "$2" = 0 ] || printf 'not '
-	echo "ok $number $1"
-}
-
 # reads NAME FOO FILES: what the module's value and fs.file-max are read as
 reads() {
 	found="$(cat $foo) $(cut -f3 /proc/sys/fs/file-nr)"
 	[ "$found" = "$2 $3" ]
 	status=$?
 	[ $status = 0 ] || echo "# $1: '$found', '$2 $3' expected"
-	result "$1" $status
+	ktap_test_result "$1" [ $status = 0 ]
 }
 
 # sites: how many places that read fs.file-max are patched
@@ -46,8 +38,10 @@ gone() {
 	[ ! -e $live ]
 }
 
-echo KTAP version 1
-echo 1..7
+# shellcheck source=/dev/null
+. "$KTAP_HELPERS"
+ktap_print_header
+ktap_set_plan 7
 mountpoint -q /sys/kernel/debug || mount -t debugfs none /sys/kernel/debug
 insmod "$dir/kobject-example.ko" || exit
 echo 7 >$foo
@@ -56,7 +50,7 @@ before=$(sites)
 reads original 7 5000
 
 insmod "$dir/live.ko" && wait_for patched_all
-result loaded $?
+ktap_test_result loaded [ $? = 0 ]
 reads patched "8 32" 5001
 echo 9 >$foo
 echo 6000 >/proc/sys/fs/file-max
@@ -66,7 +60,7 @@ rmmod kobject_example && insmod "$dir/kobject-example.ko"
 reads target_loaded_again "1 32" 6001
 # The live patch's read of vmlinux's value is a site as any other
 [ "$(sites)" = $((before + 1)) ]
-result site_counted $?
+ktap_test_result site_counted [ $? = 0 ]
 
 echo 0 >$live/enabled && wait_for gone && rmmod live
 reads unloaded 0 6000

@@ -9,12 +9,11 @@
  *
  * Workload ring is one of them. Words: kind=, tasks= (how many), rounds= (that
  * are counted), warm= (before them), perturb= (how many processes come and in
- * part go before, so that memory is laid out in another way), churn= (how many
- * short-lived tasks there are while those of the ring are made).
+ * part go before, so that memory is laid out in another way).
  *
  * Workload rings is one after the other, each under a label KIND_TASKS. Words:
  * kinds= and tasks= (lists with colons), switches= (that are counted of each),
- * warm= (rounds before them, at least), perturb= and churn=. A ring is stopped
+ * warm= (rounds before them, at least) and perturb=. A ring is stopped
  * where the token came back to its first task, and no task of it ever leaves
  * its loop: none ends before the last page's kind was told, and each ring gets
  * memory that no ring before it had.
@@ -31,7 +30,6 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "guest.h"
@@ -40,8 +38,6 @@
 #define MAX_TASKS	4096
 #define MAX_RINGS	32
 #define THREAD_STACK	(64 << 10)
-#define MAX_CHURN	256
-#define MOST_AT_ONCE	7	/* so many or fewer go, and come, between two tasks */
 
 enum kind { PIPE, FUTEX, THREADS, KINDS };
 
@@ -150,88 +146,6 @@ static void make_task(long task)
 		follow(task);
 }
 
-/*
- * Short-lived tasks that come and go, in random order, while a ring is made:
- * what its tasks get of memory, and of colours that take turns, is then as on a
- * system where tasks end. Words: churn= (how many are there at a time, 0 for
- * none), perturb= (chooses the random numbers, too).
- */
-static struct {
-	pid_t task;		/* 0: none */
-	char stack[PAGE] __attribute__((aligned(16)));
-} churned[MAX_CHURN];
-static long churn_count;
-static unsigned long long state;
-
-/* A random number below a bound, the same ones for the same perturb= (xorshift64*) */
-static unsigned int chance(unsigned int below)
-{
-	state ^= state >> 12;
-	state ^= state << 25;
-	state ^= state >> 27;
-	return (state * 0x2545f4914f6cdd1dull >> 32) % below;
-}
-
-static int sleep_on(void *unused)
-{
-	(void)unused;
-	for (;;)
-		syscall(SYS_pause);
-	return 0;
-}
-
-static void begin_missing(void)
-{
-	for (long place = 0; place < churn_count; place++) {
-		if (churned[place].task)
-			continue;
-		/* One in four with memory of its own, as a process, the others as threads */
-		churned[place].task = must(clone(sleep_on, churned[place].stack + PAGE, SIGCHLD |
-			(chance(4) ? CLONE_VM | CLONE_FS | CLONE_FILES : 0), NULL),
-			"clone for churn=");
-	}
-}
-
-static void end_one(long place)
-{
-	pid_t task = churned[place].task;
-
-	if (!task)
-		return;
-	kill(task, SIGKILL);
-	if (waitpid(task, NULL, 0) != task)
-		fail_errno("waitpid for churn=");
-	churned[place].task = 0;
-}
-
-static void churn_begin(void)
-{
-	churn_count = number("churn", 0, MAX_CHURN, 0);
-	/* Other numbers in each process that makes a ring */
-	state = 0x9e3779b97f4a7c15ull * (number("perturb", 0, 400, 0) << 16 | getpid());
-	begin_missing();
-}
-
-static void churn(void)
-{
-	if (!churn_count)
-		return;
-	for (unsigned int going = chance(MOST_AT_ONCE + 1); going; going--)
-		end_one(chance(churn_count));
-	begin_missing();
-}
-
-static void churn_end(void)
-{
-	for (; churn_count; churn_count--) {
-		long place = chance(churn_count);
-
-		end_one(place);
-		churned[place].task = churned[churn_count - 1].task;
-		churned[churn_count - 1].task = 0;
-	}
-}
-
 /* Make a ring; this process is its task 0 */
 static void make_ring(void)
 {
@@ -244,12 +158,8 @@ static void make_ring(void)
 		if (places == MAP_FAILED)
 			fail_errno("memory of the ring");
 	}
-	churn_begin();
-	for (long task = 1; task < tasks; task++) {
-		churn();
+	for (long task = 1; task < tasks; task++)
 		make_task(task);
-	}
-	churn_end();
 }
 
 static enum kind kind_of(const char *name)

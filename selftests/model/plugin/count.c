@@ -77,7 +77,7 @@ void counter_access(struct counter *counter, uint64_t mask, struct site *site, u
 
 	if (site->now.mask != mask)
 		change(site, mask);
-	site->now.n[__builtin_popcount(missed & ((1u << LEVELS) - 1)) * ACCESSES + access]++;
+	site->now.n[__builtin_popcount(missed) * ACCESSES + access]++;
 	site->now.n[COUNTS - 1] += writebacks;
 	for (; mask; mask &= mask - 1) {
 		struct label *label = counter_label(counter, __builtin_ctzll(mask));
@@ -198,11 +198,10 @@ static void write_objects(const struct counter *counter, const struct label *lab
 	}
 }
 
-/* "KIND": [lines touched, misses in each level, misses in each further cache] */
-static void write_kinds(const struct counter *counter, int caches, const struct label *label,
-			FILE *file)
+/* "KIND": [lines touched, misses in each level] */
+static void write_kinds(const struct counter *counter, const struct label *label, FILE *file)
 {
-	uint64_t lines[KINDS] = {}, missed[KINDS][LEVELS + MAX_FURTHER] = {};
+	uint64_t lines[KINDS] = {}, missed[KINDS][LEVELS] = {};
 	const char *comma = "";
 
 	for (uint64_t page = 0; page < RAM_PAGES; page++) {
@@ -211,14 +210,14 @@ static void write_kinds(const struct counter *counter, int caches, const struct 
 		if (!label->pages[page].touched)
 			continue;
 		lines[kind] += __builtin_popcountll(label->pages[page].touched);
-		for (int i = 0; i < caches; i++)
+		for (int i = 0; i < LEVELS; i++)
 			missed[kind][i] += label->pages[page].missed[i];
 	}
 	for (int kind = 0; kind < KINDS; kind++) {
 		if (!lines[kind])
 			continue;
 		fprintf(file, "%s\"%d\": [%lu", comma, kind, lines[kind]);
-		write_numbers(missed[kind], caches, file);
+		write_numbers(missed[kind], LEVELS, file);
 		comma = ",";
 	}
 }
@@ -248,9 +247,6 @@ static void write_geometry(const struct machine *machine, FILE *file)
 			geometry->size);
 		fprintf(file, geometry->ways ? "%u}, " : "\"full\"}, ", geometry->ways);
 	}
-	for (int i = 0; i < machine->n_further; i++)
-		fprintf(file, "%s\"%s\"%s", i ? ", " : "\"further\": [", machine->further[i].name,
-			i + 1 < machine->n_further ? "" : "], ");
 	fprintf(file, "\"line\": %u, \"policy\": \"%s\", \"nt\": \"%s\", \"cpus\": %d},\n",
 		LINE_SIZE, machine->fifo ? "fifo" : "lru", machine->nt_keep ? "keep" : "evict",
 		machine->cpus);
@@ -293,7 +289,7 @@ void counter_write(struct counter *counter, const struct machine *machine, FILE 
 			comma, number, label->begun, label->ended, label->unbalanced);
 		fprintf(file, " \"units\": %lu, \"instructions\": %lu,\n  \"kinds\": {",
 			label->units, label->instructions);
-		write_kinds(counter, LEVELS + machine->n_further, label, file);
+		write_kinds(counter, label, file);
 		fprintf(file, "}, \"objects\": {");
 		write_objects(counter, label, file);
 		fprintf(file, "}, \"words\": [");

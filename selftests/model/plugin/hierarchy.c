@@ -31,20 +31,6 @@ static bool read_geometry(const char *text, struct geometry *geometry)
 	return !ways[strspn(ways, "0123456789")] && geometry->ways && geometry->ways <= MAX_WAYS;
 }
 
-static bool read_further(struct machine *machine, const char *text)
-{
-	struct further *further = &machine->further[machine->n_further];
-	const char *geometry = value_of(text, "l1d", ':');
-
-	if (machine->n_further++ == MAX_FURTHER)
-		return false;
-	further->name = text;
-	further->level = geometry ? L1D : L2;
-	if (!geometry)
-		geometry = value_of(text, "l2", ':');
-	return geometry && read_geometry(geometry, &further->geometry);
-}
-
 bool machine_setting(struct machine *machine, const char *text)
 {
 	const char *value;
@@ -54,9 +40,6 @@ bool machine_setting(struct machine *machine, const char *text)
 		if (value)
 			return read_geometry(value, &machine->geometry[level]);
 	}
-	value = value_of(text, "also", '=');
-	if (value)
-		return read_further(machine, value);
 	value = value_of(text, "policy", '=');
 	if (value) {
 		machine->fifo = !strcmp(value, "fifo");
@@ -84,17 +67,9 @@ const char *machine_init(struct machine *machine)
 		for (int cpu = 0; cpu < (level == LLC ? 1 : machine->cpus) && !error; cpu++)
 			error = cache_init(cache_of(machine, cpu, level),
 					   &machine->geometry[level], machine->fifo);
-	level--;
-	for (int i = 0; i < machine->n_further && !error; i++) {
-		struct further *further = &machine->further[i];
-
-		level = further->level;
-		error = machine->cpus > 1 ? "further caches are for one CPU only" :
-			cache_init(&further->cache, &further->geometry, machine->fifo);
-	}
 	if (error) {
 		snprintf(message, sizeof(message), "wrong geometry of %s: %s",
-			 level_names[level], error);
+			 level_names[level - 1], error);
 		return message;
 	}
 	machine->sharers = memory_new(RAM_LINES, sizeof(*machine->sharers));
@@ -109,25 +84,6 @@ void machine_clear(struct machine *machine)
 		cache_clear(&machine->own[cpu][L2]);
 	}
 	cache_clear(&machine->llc);
-	for (int i = 0; i < machine->n_further; i++)
-		cache_clear(&machine->further[i].cache);
-}
-
-/* The further caches of a level see a use of a line; returns the bits of those that miss */
-static unsigned int use_further(struct machine *machine, enum level level, uint32_t line,
-				bool dirty)
-{
-	unsigned int missed = 0;
-
-	for (int i = 0; i < machine->n_further; i++) {
-		struct cache *cache = &machine->further[i].cache;
-
-		if (machine->further[i].level != level || cache_lookup(cache, line, dirty))
-			continue;
-		cache_fill(cache, line, dirty);
-		missed |= 1u << (LEVELS + i);
-	}
-	return missed;
 }
 
 static void give_down(struct machine *machine, unsigned int cpu, enum level level,
@@ -150,13 +106,6 @@ static void give_down(struct machine *machine, unsigned int cpu, enum level leve
 		machine->writebacks++;
 	else if (cache_set_dirty(cache_of(machine, cpu, level), line, true) == NO_ENTRY)
 		fill(machine, cpu, level, line, true);
-	for (int i = 0; level == L2 && i < machine->n_further; i++) {
-		struct cache *cache = &machine->further[i].cache;
-
-		if (machine->further[i].level == L2 &&
-		    cache_set_dirty(cache, line, true) == NO_ENTRY)
-			cache_fill(cache, line, true);
-	}
 }
 
 /* What some CPUs hold of a line */
@@ -194,11 +143,8 @@ static void store_nt(struct machine *machine, unsigned int cpu, uint32_t line)
 		taken &= ~(1u << cpu);
 	held = recall(machine, taken, line, false);
 	machine->sharers[line] &= ~taken;
-	if (!machine->nt_keep) {
+	if (!machine->nt_keep)
 		note(&held, cache_remove(&machine->llc, line));
-		for (int i = 0; i < machine->n_further; i++)
-			cache_remove(&machine->further[i].cache, line);
-	}
 	machine->writebacks += held.dirty;
 }
 
@@ -215,17 +161,16 @@ unsigned int machine_access(struct machine *machine, unsigned int cpu, uint32_t 
 		store_nt(machine, cpu, line);
 		return 0;
 	}
-	missed = use_further(machine, L1D, line, store);
 	if (!store && cache_lookup(own + L1D, line, false))
-		return missed;
+		return 0;
 	others = machine->sharers[line] & ~mine;
 	if (store && others) {
 		held = recall(machine, others, line, false);
 		machine->sharers[line] = mine;
 	}
 	if (store && cache_lookup(own + L1D, line, true))
-		return missed;
-	missed |= 1u << L1D | use_further(machine, L2, line, false);
+		return 0;
+	missed = 1u << L1D;
 	if (!cache_lookup(own + L2, line, false)) {
 		missed |= 1u << L2;
 		if (!store && others) {
