@@ -1,12 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The short form of the table of what a switch touches, for the group's page, and README's row of
-colouring, which has no published figure of its gain today."""
+"""README's row of colouring, which has no published figure of its gain today."""
 from __future__ import annotations
 
-from selftests.colouring.model import line_table
-from selftests.model.published import literal
 from selftests.results.figures import Row
-from selftests.results.store import Table
 
 
 def gains() -> list[Row]:
@@ -15,8 +11,3 @@ def gains() -> list[Row]:
                 "not counted with these patches", "none",
                 "up to 1/8 of each kernel stack is given up; older patches had fewer L2 misses with 64 and 128 "
                 "tasks, more misses with 16 threads and with 512 tasks")]
-
-
-def model(table: Table) -> str:
-    """Return the lines of each kind of object, and misses."""
-    return literal(line_table(table))

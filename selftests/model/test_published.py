@@ -31,8 +31,8 @@ def test_published_results(of: Published) -> None:
     assert set(table["runs"]) == set(of.runs) == {cell.partition("/")[0] for cell in table["cells"]}
     for name, arguments in of.runs.items():
         run = table["runs"][name]
-        given = dict(word.removeprefix("--set=").split("=", 1) for word in arguments
-                     if word.startswith("--set="))
+        settings = (word.removeprefix("--set=") for word in arguments)
+        given = dict(word.split("=", 1) for word in settings if "=" in word and not word.startswith("--"))
         assert run["workload"] == arguments[0]
         assert run["words"] == {**WORKLOADS[arguments[0]].words, **given}, name
         for word in arguments[1:]:

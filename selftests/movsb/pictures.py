@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from selftests.results import store
 from selftests.results.figures import STAC_CLAC
-from selftests.results.pictures import THEMES, about, start
+from selftests.results.pictures import THEMES, TIMED, about, start
 
 DISTANCES = (0, 1, 4, 16, 64, 256, 1024, 4095)
 
@@ -71,5 +71,5 @@ def pread_distance(theme: str) -> Figure:
     return figure
 
 
-DRAWN = {"movsb-distance": ("cycles of a 4 KiB copy by the distance of its addresses", movsb_distance),
-         "pread-distance": ("cycles of pread() of 32 KiB on an unpatched kernel", pread_distance)}
+DRAWN = {"movsb-distance": (f"{TIMED}: cycles of a 4 KiB copy by the distance of its addresses", movsb_distance),
+         "pread-distance": (f"{TIMED}: cycles of pread() of 32 KiB on an unpatched kernel", pread_distance)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from matplotlib.figure import Figure
 
 from selftests.results import store
-from selftests.results.pictures import THEMES, about, start
+from selftests.results.pictures import THEMES, TIMED, about, start
 
 MOST_BYTES = 1 << 20
 
@@ -36,4 +36,4 @@ def nontemporal(theme: str) -> Figure:
     return figure
 
 
-DRAWN = {"nontemporal": ("time of writes past the caches, 1: as long as through them", nontemporal)}
+DRAWN = {"nontemporal": (f"{TIMED}: time of writes past the caches, 1: as long as through them", nontemporal)}

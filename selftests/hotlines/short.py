@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The short form of the table of what a switch touches, for the group's page, and README's row."""
+from __future__ import annotations
+
+import statistics
+
+from selftests.hotlines.model import before, line_table, miss_table, rings, touched
+from selftests.model.published import literal
+from selftests.results import store
+from selftests.results.figures import Row, arrow, evidence
+from selftests.results.store import Table
+
+# Rings with more misses than before in each boot: level, offset of the stack, kind and number of
+# tasks. README's costs name them.
+SLOWER: list[str] = []
+
+
+def gains() -> list[Row]:
+    """Return the row of README's table of gains."""
+    table = store.read("hotlines", "model")
+    misses = (statistics.median(rings(cells, "fixed", "pipe_64", "l1d"))
+              for cells in (before()["cells"], table["cells"]))
+    return [Row("hotlines (always)", "switches among 64 tasks",
+                f"{before()['touched']['pipe']} → {len(touched(table, 'pipe'))} lines of task_struct, "
+                f"{arrow(*misses, digits=1)} L1D misses", evidence("hotlines/model"),
+                f"{' and '.join(SLOWER) or 'no ring of 4 to 256 tasks'} had more misses; time and wake-ups of "
+                "other CPUs were not measured")]
+
+
+def model(table: Table) -> str:
+    """Return the lines of each kind of object, and the misses of first level."""
+    return f"{literal(line_table(table))}\n{literal(miss_table(table, 'l1d'))}"
