@@ -20,11 +20,11 @@ def gains() -> list[Row]:
     table = store.read("hotlines", "model")
     misses = (statistics.median(rings(cells, "fixed", "pipe_64", "l1d"))
               for cells in (before()["cells"], table["cells"]))
-    return [Row("hotlines (always)", "switches among 64 tasks",
-                f"{before()['touched']['pipe']} → {len(touched(table, 'pipe'))} lines of task_struct, "
+    return [Row("hotlines (always)", "switches, ring of 64 tasks",
+                f"{before()['touched']['pipe']} → {len(touched(table, 'pipe'))} lines, "
                 f"{arrow(*misses, digits=1)} L1D misses", evidence("hotlines/model"),
-                f"{' and '.join(SLOWER) or 'no ring of 4 to 256 tasks'} had more misses; time and wake-ups of "
-                "other CPUs were not measured")]
+                f"{' and '.join(SLOWER) or 'no ring of 4 to 256 tasks'} had more misses in all boots; neither time nor "
+                "other CPUs were measured")]
 
 
 def model(table: Table) -> str:

@@ -20,8 +20,8 @@ def gains() -> list[Row]:
     return [Row("IMMEDIATE_VALUES", f"{CALLS[call].replace(', ', ' + ')}, cold caches",
                 f"{arrow(*map(statistics.median, misses[call]), digits=1)} L1D misses",
                 evidence("immediate/model"),
-                f"only {len(fewer)} of {len(CALLS)} system calls gained in every pair of boots, one with "
-                "it and one without; changing a variable interrupts all CPUs")
+                f"of {len(CALLS)} system calls only {len(fewer)} had fewer misses in every pair of boots, with it "
+                "and without; changing a variable interrupts all CPUs")
             for call in fewer[:1]]
 
 

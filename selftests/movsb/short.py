@@ -52,7 +52,7 @@ def gains() -> list[Row]:
     def pair(cpu: str, measure: str, size: int, distance: int) -> str:
         copies = at(block(TABLE, cpu)["cells"], measure, size, distance)
         return arrow(copies["movsb"][0], copies["series"][0], plus=STAC_CLAC)
-    cost = (f"one at a time, copies of 128 bytes take {pair('Zen 3', 'isolated', 128, 1024)} cycles (Zen 3), of 1 KiB "
+    cost = (f"single copies of 128 bytes take {pair('Zen 3', 'isolated', 128, 1024)} cycles (Zen 3), of 1 KiB "
             f"{pair('Zen 4', 'isolated', 1024, 1024)} (Zen 4); back to back, at random distances, 128 bytes "
             f"{pair('Zen 4', 'random', 128, RANDOM)} (Zen 4)")
     return [

@@ -28,7 +28,7 @@ def gains() -> list[Row]:
         Row("X86_USERCOPY_CONST", "8 bytes, constant size, hot",
             f"{pair('Zen 4', 'hot/8', 'const')} cycles", evidence("usercopy/bench", "Zen 4"),
             f"64 bytes that were just written take {pair('Zen 4', 'written/64', 'const')} cycles (Zen 4), "
-            f"a random mix of sizes {pair('Zen 5', 'random64/64', 'words')} (Zen 5); no gain from cold caches"),
+            f"a random mix of sizes {pair('Zen 5', 'random64/64', 'words')} (Zen 5); from cold caches no gain"),
         Row("X86_USERCOPY_CONST", "rt_sigprocmask(), a CPU without FSRM",
             f"{arrow(before, after)} instructions", evidence("usercopy/model"),
             f"kernel text grew by {text} bytes ({100 * text / whole:.2f} %) in an older version that had more "
