@@ -21,6 +21,8 @@ from selftests.results.store import Table
 
 KINDS = ("pipe", "futex", "threads")
 TASKS = (4, 8, 12, 16, 32, 64, 128, 256)
+# Of the rings whose tasks take turns on two CPUs
+CROSSING = (2, 4, 8, 16, 32)
 # Whether the entry code moves the stack by a random number of bytes
 RANDOM = {"fixed": "randomize_kstack_offset=off", "random": "randomize_kstack_offset=on"}
 # Of the rings: each lays memory out in another way
@@ -37,16 +39,23 @@ def runs() -> dict[str, list[str]]:
                                       f"tasks={':'.join(map(str, TASKS))}", f"perturb={boot}",
                                       f"--append={word}"]
              for name, word in RANDOM.items() for boot in BOOTS}
-    return lines | rings
+    crossing = {f"crossing-{boot}": ["crossing", "--set", f"kinds={':'.join(KINDS)}",
+                                     f"tasks={':'.join(map(str, CROSSING))}", f"perturb={boot}",
+                                     f"--append={RANDOM['fixed']}"] for boot in BOOTS}
+    return lines | rings | crossing
 
 
 def kept(name: str, result: dict[str, Any]) -> dict[str, Any]:
-    """Return what the page needs of a boot: misses per switch, and of one ring lines by kind of
-    object and fields."""
-    found = {ring: {level: round(misses(label, level) / label["units"], 2) for level in ("l1d", "l2")}
-             for ring, label in result["labels"].items() if label["units"]}
+    """Return what the page needs of a boot: misses per switch, on two CPUs those of L2, in all and
+    of task_structs, and of one ring lines by kind of object and fields."""
+    counted = {ring: label for ring, label in result["labels"].items() if label["units"]}
     if name.startswith("rings-"):
-        return found
+        return {ring: {level: round(misses(label, level) / label["units"], 2) for level in ("l1d", "l2")}
+                for ring, label in counted.items()}
+    if name.startswith("crossing-"):
+        return {ring: {"all": round(misses(label, "l2") / label["units"], 2),
+                       "task_struct": round(label["kinds"]["task_struct"]["l2"] / label["units"], 2)}
+                for ring, label in counted.items()}
     label = result["labels"]["ring"]
     lines = {kind: sum(of["touched"]) / of["objects"] for kind, of in label["objects"].items()}
     lines["kernel stack"] = label["kinds"]["kernel stack"]["lines"] / label["objects"]["task_struct"]["objects"]
@@ -74,6 +83,12 @@ def line_table(table: Table) -> str:
 def rings(cells: Table, name: str, ring: str, level: str) -> list[float]:
     """Return the misses per switch of a ring's boots. ring: KIND_TASKS."""
     return [float(cells[f"rings-{name}-{boot}/{ring}"][level]) for boot in BOOTS]
+
+
+def moved(cells: Table, ring: str, what: str) -> list[float]:
+    """Return the lines per switch that move to a CPU from the other one, of a ring's boots. what:
+    all or task_struct."""
+    return [float(cells[f"crossing-{boot}/{ring}"][what]) for boot in BOOTS]
 
 
 def ratio(table: Table, name: str, ring: str, level: str) -> float:
@@ -109,6 +124,16 @@ def spread_table(table: Table, level: str) -> str:
     return tables.columns(rows)
 
 
+def moved_table(table: Table) -> str:
+    """Return the lines per switch that move between two CPUs, before and after."""
+    rows = [["tasks", *(f"{kind}, {what}" for kind in KINDS for what in ("all", "task_struct"))]]
+    for tasks in CROSSING:
+        rows.append([str(tasks), *(" -> ".join(
+            f"{statistics.median(moved(cells, f'{kind}_{tasks}', what)):.2f}"
+            for cells in (before()["cells"], table["cells"])) for kind in KINDS for what in ("all", "task_struct"))])
+    return tables.columns(rows)
+
+
 def touched(table: Table, kind: str) -> set[int]:
     """Return the lines of a task_struct on which fields lie that half of a ring's tasks touch,
     without those of the FPU's state behind it."""
@@ -135,6 +160,9 @@ ABOUT = ("Rings of 64 tasks on one CPU, one boot each; a task's lines that are t
          "Behind the task_struct is the FPU's state, which QEMU saves whole and a CPU with XSAVES in part.")
 ABOUT_MISSES = ("{} misses per context switch, without the group's patches -> with them: median of {} boots, "
                 "each with memory laid out in another way.")
+ABOUT_MOVED = ("Rings whose tasks take turns on two CPUs, so that each pass wakes a task of the other one: L2 misses "
+               "per context switch, of which there are two for a pass. They are lines that the other CPU had: median "
+               "of {} boots, without the group's patches -> with them, of all data and of task_structs.")
 ABOUT_FIELDS = ("Fields of a task_struct that half of the tasks touch and more, stack offset fixed: l loaded, s "
                 "stored. Four bytes are told apart, not what is within them.")
 
@@ -148,6 +176,7 @@ def page(table: Table) -> str:
         parts += [wrapped(ABOUT_MISSES.format(tables.HEADS[level], len(BOOTS))) + "\n",
                   literal(miss_table(table, level)), "With the patches, median (least..most):\n",
                   literal(spread_table(table, level))]
+    parts += [wrapped(ABOUT_MOVED.format(len(BOOTS))) + "\n", literal(moved_table(table))]
     return "\n".join([*parts, wrapped(ABOUT_FIELDS) + "\n", literal(field_table(table)),
                       literal(wrapped(tables.LIMITS))])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 
-from selftests.hotlines.model import before, line_table, miss_table, rings, touched
+from selftests.hotlines.model import before, line_table, miss_table, moved_table, rings, touched
 from selftests.model.published import literal
 from selftests.results import store
 from selftests.results.figures import Row, arrow, evidence
@@ -28,5 +28,5 @@ def gains() -> list[Row]:
 
 
 def model(table: Table) -> str:
-    """Return the lines of each kind of object, and the misses of first level."""
-    return f"{literal(line_table(table))}\n{literal(miss_table(table, 'l1d'))}"
+    """Return the lines of each kind of object, the misses of first level, and on two CPUs the lines that move."""
+    return "\n".join(map(literal, (line_table(table), miss_table(table, "l1d"), moved_table(table))))

@@ -194,6 +194,15 @@ def test_rings(rings: Result) -> None:
         assert futex != name.startswith("pipe"), name
 
 
+def test_crossing(crossing: Result) -> None:
+    """What two tasks write that wake each other on two CPUs moves at each pass, and little else is missed."""
+    label = crossing["labels"]["futex_2"]
+    assert 192 <= label["units"] < 600
+    assert label["kinds"]["task_struct"]["l2"] >= label["units"]
+    l1d, l2, llc = (misses(label, level) for level in expected.LEVELS)
+    assert l1d < 1.2 * l2 and 10 * llc < l2
+
+
 def test_nothing_else(ring_1: Result, writers_1: Result) -> None:
     """No console and no end of the boot is in a region."""
     for result in (ring_1, writers_1):

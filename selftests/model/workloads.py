@@ -40,6 +40,8 @@ class Workload:
 _FILES = {"writers": "4", "record": "4096", "file_kib": "16384", "fs": "ext4",
           "nontemporal": "none", "perturb": "0", "pressure": "0"}
 _RAM_DISK = ("brd.rd_nr=1", "brd.rd_size=1048576")
+_RINGS = {"kinds": "pipe:futex:threads", "tasks": "4:8:12:16:32:64:128:256:512", "switches": "2000",
+          "warm": "4", "perturb": "0"}
 
 WORKLOADS = {
     "bystander": Workload(
@@ -48,6 +50,8 @@ WORKLOADS = {
     "calibrate": Workload(
         "", "calibrate.c", {}, cpus=2, append=("maxcpus=1",),
         geometry={"l1d": "32K:8", "l2": "256K:8", "llc": "1M:16"}),
+    "crossing": Workload("context switch", "ring.c", _RINGS | {"tasks": "2:4:8:16:32"}, "__switch_to_asm",
+                         cpus=2, labels=True),
     "ioctl": Workload("ioctl", "calls.c", {"calls": "100"}, instructions=True),
     "pread": Workload("system call", "calls.c", {"calls": "20"}, instructions=True),
     "reads": Workload("system call", "calls.c", {"calls": "20", "thrash_kib": "2048"}),
@@ -55,11 +59,7 @@ WORKLOADS = {
         "context switch", "ring.c",
         {"kind": "pipe", "tasks": "64", "rounds": "50", "warm": "5", "perturb": "0"},
         "__switch_to_asm"),
-    "rings": Workload(
-        "context switch", "ring.c",
-        {"kinds": "pipe:futex:threads", "tasks": "4:8:12:16:32:64:128:256:512",
-         "switches": "2000", "warm": "4", "perturb": "0"},
-        "__switch_to_asm", labels=True),
+    "rings": Workload("context switch", "ring.c", _RINGS, "__switch_to_asm", labels=True),
     "syscalls": Workload("system call", "calls.c", {"reps": "20", "thrash_kib": "2048"}),
     "writers": Workload("record", "writers.c", _FILES, cpus=4, append=_RAM_DISK, disk=True),
     "writes": Workload(

@@ -30,6 +30,7 @@ static const struct {
 } workloads[] = {
 	{ "bystander", bystander },
 	{ "calibrate", calibrate },
+	{ "crossing", rings },
 	{ "ioctl", ioctls },
 	{ "pread", preads },
 	{ "reads", reads },

@@ -17,6 +17,9 @@
  * where the token came back to its first task, and no task of it ever leaves
  * its loop: none ends before the last page's kind was told, and each ring gets
  * memory that no ring before it had.
+ *
+ * Workload crossing is workload rings with two CPUs: the tasks of a ring are on
+ * them by turns, so that each pass wakes a task of the other CPU.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -114,6 +117,7 @@ static void __attribute__((noreturn)) follow(long task)
 {
 	long next = (task + 1) % tasks;
 
+	pin(task % sysconf(_SC_NPROCESSORS_ONLN));
 	if (kind == PIPE) {
 		for (;;)
 			pass_on(task, next);
