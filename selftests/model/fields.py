@@ -45,6 +45,8 @@ def fields_of(objects: Path, struct: str) -> list[Field]:
             continue
         name = next(filter(None, match.groups()[:3]), "(unnamed)")
         offset, size = int(match[4]), int(match[5])
+        if not size:  # a mark of a cache line group
+            continue
         inner = re.match(r"\tstruct (\w+) +\w+(?: __attribute__.*)?;", line)
         field = Field(name, offset, size, inner[1] if inner else "")
         if offset in found:

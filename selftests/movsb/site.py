@@ -14,6 +14,8 @@ HEADER = "arch/x86/include/asm/uaccess_64.h"
 # series makes no check there is a longer one on each side.
 MAINLINE = r'"rep movsb\n.nops 3, 3"'
 UNCHECKED = r'".nops 11, 11\nrep movsb\n.nops 9, 9"'
+# As in the kernel's headers
+STRINGIFY = "#define __stringify_1(x) #x\n#define __stringify(x) __stringify_1(x)\n"
 COPIES = (("none", '""'), ("movsb", "MAINLINE"), ("checked", "CHECKED"), ("series", "SERIES"),
           ("unrolled", '"call copy_user_unrolled"'))
 
@@ -33,12 +35,12 @@ def write_headers(tree: Path, directory: Path, order: int = 0) -> None:
     """Write site.h: MAINLINE, CHECKED (as it stands in the tree, with Zen 4's distances where this
     CPU has none), SERIES (what this CPU executes); and copies.h, COPY() of each, the first `order` of them moved behind the others."""
     text = (tree / HEADER).read_text(encoding="utf-8")
-    macro = re.search(r"#define COPY_USER_BY_DISTANCE\b(?:.*\\\n)+.*\n", text)
+    macro = re.search(r"#define COPY_USER_MOVSB_AT\b.*\n#define COPY_USER_BY_DISTANCE\b(?:.*\\\n)+.*\n", text)
     assert macro, f"no COPY_USER_BY_DISTANCE in {HEADER}"
     last = last_distance(cpu())
     series = "CHECKED" if last else UNCHECKED
     (directory / "site.h").write_text(
-        f"{macro[0]}#define CHECKED COPY_USER_BY_DISTANCE({last or 15})\n"
+        f"{STRINGIFY}{macro[0]}#define CHECKED COPY_USER_BY_DISTANCE({last or 15})\n"
         f"#define MAINLINE {MAINLINE}\n#define SERIES {series}\n", encoding="utf-8")
     (directory / "copies.h").write_text(
         "".join(f"COPY({name}, {body})\n" for name, body in (*COPIES[order:], *COPIES[:order])),

@@ -74,7 +74,7 @@ MUTANTS = {
     "larger_structure": Mutant(HOOK, "likely(usize == ksize)", "likely(usize >= ksize)",
                                "struct_copies"),
     "site_none": Mutant(SITE, "jb 402f", "jb 402f", "", test=SITES),
-    "site_entry": Mutant(SITE, "_ASM_EXTABLE_UA(1b + (402b - 401b), 2b)", "", "Oops", test=SITES),
+    "site_entry": Mutant(SITE, "_ASM_EXTABLE_UA(1b + COPY_USER_MOVSB_AT, 2b)", "", "Oops", test=SITES),
     "site_word": Mutant(SITE, "402:	rep movsb", "402:	rep movsw", "residues", test=SITES),
     "site_count": Mutant(SITE, "	call copy_user_unrolled\\n", "	decl %%ecx\\n", "residues",
                          test=SITES),

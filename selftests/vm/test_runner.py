@@ -54,7 +54,7 @@ class Boot:
     def started(self, name: str) -> subprocess.Popen[str]:
         """Start a boot that does not end; return when its kernel has spoken."""
         self.console(name).unlink(missing_ok=True)
-        process = self.start(name, "--job=cmd=sleep 1000:demo", "--time-limit=120")
+        process = self.start(name, "--job=cmd=sleep 1000:demo", "--time-limit=300")
         end = time.monotonic() + 60
         while time.monotonic() < end and not (
                 self.console(name).exists() and b"Linux version" in self.console(name).read_bytes()):
@@ -76,11 +76,11 @@ class Boot:
     def console(self, name: str) -> Path:
         return self.results / f"vm-{name}" / "console.log"
 
-    def __call__(self, name: str, *jobs: str, limit: int = 120, more: tuple[str, ...] = ()) -> Run:
+    def __call__(self, name: str, *jobs: str, limit: int = 300, more: tuple[str, ...] = ()) -> Run:
         options = [f"--time-limit={limit}", *(f"--job={job}" for job in jobs), *more]
         return self.finish(self.start(name, *options), name)
 
-    def fails(self, name: str, *jobs: str, limit: int = 120) -> Run:
+    def fails(self, name: str, *jobs: str, limit: int = 300) -> Run:
         """Run boot.py, which must fail for one reason."""
         run = self(name, *jobs, limit=limit)
         assert run.status == 1 and len(run.failures) == 1, run.failures
