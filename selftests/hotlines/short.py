@@ -10,10 +10,6 @@ from selftests.results import store
 from selftests.results.figures import Row, arrow, evidence
 from selftests.results.store import Table
 
-# Rings with more misses than before in each boot: level, offset of the stack, kind and number of
-# tasks. README's costs name them.
-SLOWER: list[str] = []
-
 
 def gains() -> list[Row]:
     """Return the row of README's table of gains."""
@@ -23,8 +19,7 @@ def gains() -> list[Row]:
     return [Row("hotlines (always)", "switches, ring of 64 tasks",
                 f"{before()['touched']['pipe']} → {len(touched(table, 'pipe'))} lines, "
                 f"{arrow(*misses, digits=1)} L1D misses", evidence("hotlines/model"),
-                f"{' and '.join(SLOWER) or 'no ring of 4 to 256 tasks'} had more misses in all boots; no time was "
-                "measured")]
+                "no ring of 4 to 256 tasks had more misses in all boots; no time was measured")]
 
 
 def model(table: Table) -> str:

@@ -1,23 +1,32 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The published counts of context switches show fewer lines and nowhere more misses."""
+"""The published counts of context switches show fewer lines and misses, and nowhere more."""
 from __future__ import annotations
 
 import pytest
 
-from selftests.hotlines.model import CROSSING, KINDS, before, moved, slower, touched
-from selftests.hotlines.short import SLOWER
+from selftests.hotlines.model import CROSSING, KINDS, RANDOM, TASKS, before, moved, ratio, slower, touched
 from selftests.results import store
 
 pytestmark = pytest.mark.static
-# What the group promises of each kind of ring
+# What the group promises of each kind of ring: lines fewer, and the part that is left of the
+# first-level misses, up to so many tasks
 FEWER_LINES = 8
+LEFT = {8: 0.85, 12: 0.87, max(TASKS): 0.94}
 
 
 def test_lines_per_switch() -> None:
     """The fields that a switch touches lie on at least so many lines fewer than before."""
     table = store.read("hotlines", "model")
     for kind in KINDS:
-        assert len(touched(table, kind)) <= before()["touched"][kind] - FEWER_LINES
+        assert 0 < len(touched(table, kind)) <= before()["touched"][kind] - FEWER_LINES
+
+
+def test_fewer_misses() -> None:
+    """No more than the promised part of the misses is left, at each number of tasks."""
+    table = store.read("hotlines", "model")
+    for name, kind, tasks in ((name, kind, tasks) for name in RANDOM for kind in KINDS for tasks in TASKS):
+        left = next(part for most, part in LEFT.items() if tasks <= most)
+        assert ratio(table, name, f"{kind}_{tasks}", "l1d") <= left, f"{name} {kind}_{tasks}"
 
 
 def test_no_false_sharing() -> None:
@@ -25,9 +34,9 @@ def test_no_false_sharing() -> None:
     each boot than before."""
     cells = store.read("hotlines", "model")["cells"]
     for ring in (f"{kind}_{tasks}" for kind in KINDS for tasks in CROSSING):
-        assert min(moved(cells, ring, "task_struct")) <= max(moved(before()["cells"], ring, "task_struct")), ring
+        assert 0 < min(moved(cells, ring, "task_struct")) <= max(moved(before()["cells"], ring, "task_struct")), ring
 
 
 def test_never_slower() -> None:
-    """A ring has more misses in each boot than before only where README says so."""
-    assert slower(store.read("hotlines", "model")) == SLOWER
+    """No ring has more misses in each boot than before."""
+    assert not slower(store.read("hotlines", "model"))

@@ -36,7 +36,6 @@ BOOTS = {
     "ring_1024": "ring --set tasks=1024 rounds=2 warm=1",
     "ring_perturbed": f"{RING} perturb=5",
     "rings": RINGS,
-    "crossing": "crossing --set kinds=futex tasks=2 switches=200",
     "ioctl": "ioctl --set calls=10",
     "pread_intel": f"{PREAD} --cpuid vendor=GenuineIntel,family=6,model=143",
     "pread_zen3": f"{PREAD} --cpuid family=25,model=1",

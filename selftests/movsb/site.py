@@ -14,8 +14,6 @@ HEADER = "arch/x86/include/asm/uaccess_64.h"
 # series makes no check there is a longer one on each side.
 MAINLINE = r'"rep movsb\n.nops 3, 3"'
 UNCHECKED = r'".nops 11, 11\nrep movsb\n.nops 9, 9"'
-# As in the kernel's headers
-STRINGIFY = "#define __stringify_1(x) #x\n#define __stringify(x) __stringify_1(x)\n"
 COPIES = (("none", '""'), ("movsb", "MAINLINE"), ("checked", "CHECKED"), ("series", "SERIES"),
           ("unrolled", '"call copy_user_unrolled"'))
 
@@ -40,7 +38,8 @@ def write_headers(tree: Path, directory: Path, order: int = 0) -> None:
     last = last_distance(cpu())
     series = "CHECKED" if last else UNCHECKED
     (directory / "site.h").write_text(
-        f"{STRINGIFY}{macro[0]}#define CHECKED COPY_USER_BY_DISTANCE({last or 15})\n"
+        f'#include "{tree.resolve()}/include/linux/stringify.h"\n'
+        f"{macro[0]}#define CHECKED COPY_USER_BY_DISTANCE({last or 15})\n"
         f"#define MAINLINE {MAINLINE}\n#define SERIES {series}\n", encoding="utf-8")
     (directory / "copies.h").write_text(
         "".join(f"COPY({name}, {body})\n" for name, body in (*COPIES[order:], *COPIES[:order])),
