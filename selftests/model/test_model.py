@@ -10,6 +10,7 @@ import pytest
 
 from selftests.model import expected
 from selftests.model.expected import compare
+from selftests.model.result import misses
 
 Result = dict[str, Any]
 # Those of workload ioctl that are no ioctls

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from pathlib import Path
 
 from selftests.queue.proc import last_lines, must, run
@@ -124,6 +125,14 @@ def check_shellcheck(root: Path) -> list[str]:
     done = run(["shellcheck", "-x", "-f", "gcc", *scripts], root)
     lines = [line.replace(f"{root}/", "") for line in done.stdout.splitlines() if line.strip()]
     return lines or ([f"shellcheck: status {done.returncode}"] if done.returncode else [])
+
+
+def check_pyflakes(root: Path) -> list[str]:
+    """pyflakes finds no name that is undefined, imported or assigned for nothing."""
+    done = run([sys.executable, "-m", "pyflakes", *sorted(root.glob("scripts/*.py")),
+                root / "selftests"], root)
+    lines = [line.replace(f"{root}/", "") for line in done.stdout.splitlines()]
+    return lines or ([f"pyflakes: {done.stderr}"] if done.returncode else [])
 
 
 def readme_targets(text: str) -> list[str]:

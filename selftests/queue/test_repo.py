@@ -34,6 +34,7 @@ test_repo_whitespace = no_finding(checks.check_whitespace)
 test_repo_no_machine = no_finding(checks.check_no_machine)
 test_repo_links = no_finding(checks.check_links)
 test_repo_shellcheck = shellcheck(no_finding(checks.check_shellcheck))
+test_repo_pyflakes = no_finding(checks.check_pyflakes)
 test_repo_readme = no_finding(checks.check_readme)
 test_repo_phrases = no_finding(checks.check_phrases)
 

@@ -19,7 +19,7 @@ from aiosmtpd.controller import Controller
 
 from selftests.queue.covers import Cover, load_covers
 from selftests.queue.patchqueue import Queue, load_queue
-from selftests.queue.scratch import Sources, make_repo, tree_hash
+from selftests.queue.scratch import Sources, make_repo
 
 ROOT = Path(os.environ.get("CF_ROOT", Path(__file__).resolve().parents[2]))
 SENDER = {"user.name": "A Sender", "user.email": "sender@sender.test"}
