@@ -90,9 +90,8 @@ results-add: tools ## Take FILE=, of make bench SHORT=1 on another machine, into
 	@[ -n "$(FILE)" ] || { echo "make results-add: error: FILE= is not given" >&2; exit 1; }
 	@scripts/python.sh -m selftests.bench --add "$(FILE)"
 	@scripts/python.sh -m selftests.results pages
-docs: tools ## These pages as HTML: build/docs/index.html
-	@"$(BUILD)/venv/bin/sphinx-build" -W --keep-going -q Documentation "$(BUILD)/docs"
-	@echo "docs: $(BUILD)/docs/index.html"
+docs: apply ## These pages as HTML in build/docs, the kernel's own in build/kernel-docs
+	@scripts/docs.sh
 export: ## Copy the patches into another queue and its series: DIR=debian/patches/cache-footprint [GROUP=]
 	@scripts/tree.py export "$(DIR)"
 mail: ## The mails of a set, nothing is sent: SET=name [KDIR=git-tree V=2 RFC=1 SIGNOFF=1 OUT=dir]

@@ -16,7 +16,7 @@ from typing import Any
 from selftests.bench.claims import compare
 from selftests.bench.measure import HERE as BENCHES
 from selftests.bench.measure import (BenchError, Measured, assemble, command, machine_words,
-                                     measures_of, page_of, summary)
+                                     page_of, summary)
 from selftests.results.store import Table
 
 HERE = Path(__file__).resolve().parent

@@ -11,7 +11,7 @@ from pathlib import Path
 from selftests.queue.proc import last_lines, must, run
 
 # Files whose format has no comments, or that are not ours to mark.
-NO_SPDX_NAMES = {"COPYING", "LICENSE", "series", "README.md", ".gitignore"}
+NO_SPDX_NAMES = {"CHANGES", "COPYING", "LICENSE", "series", "README.md", ".gitignore"}
 NO_SPDX_SUFFIXES = {".json", ".md", ".csv", ".txt", ".svg", ".png", ".patch", ".bib", ".config"}
 SPDX_SUFFIXES = {".py", ".sh", ".c", ".h", ".S", ".rst", ".mk"}
 BINARY_SUFFIXES = {".png", ".gz", ".xz", ".pdf"}
