@@ -33,7 +33,6 @@ BOOTS = {
     "full": "calibrate --geometry l1d=32K:full l2=256K:full llc=1M:full",
     "ring_1": RING,
     "ring_2": RING,
-    "ring_1024": "ring --set tasks=1024 rounds=2 warm=1",
     "ring_perturbed": f"{RING} perturb=5",
     "rings": RINGS,
     "ioctl": "ioctl --set calls=10",

@@ -8,107 +8,24 @@ from typing import Any
 
 import pytest
 
-from selftests.model import expected
-from selftests.model.expected import compare
-from selftests.model.result import misses
+from selftests.model.expected import compare, expected
+from selftests.model.result import LEVELS, misses
 
 Result = dict[str, Any]
 # Those of workload ioctl that are no ioctls
 SYSCALLS = ("sigprocmask", "clock_getres", "epoll_ctl", "sigaltstack", "sigaction", "openat2")
 
 
-def chosen(result: Result, *starts: str) -> dict[str, expected.Expected]:
-    """Return the expected counts of the patterns whose names begin so."""
-    return {name: pattern
-            for name, pattern in expected.expected(result["geometry"]).items()
-            if name.startswith(starts)}
-
-
-def test_calibration_stride(calibrate: Result) -> None:
-    """Cold reads miss once for each line, at whatever stride."""
-    compare(calibrate, chosen(calibrate, "stride_"))
-
-
-def fits_or_not(result: Result, fits: str, more: str) -> None:
-    """Fail unless the patterns fits_LEVEL count no miss in their level, the
-    patterns more_LEVEL one for each load, and all what arithmetic says."""
-    patterns = chosen(result, fits, more)
-    compare(result, patterns)
-    for level, name in enumerate(("l1", "l2", "llc")):
-        over = patterns[more + name]
-        assert patterns[fits + name].load_misses[level] == 0
-        assert over.load_misses[level] == over.loads > 0
-
-
-def test_calibration_capacity(calibrate: Result) -> None:
-    """What fits always hits; one way more, in turn, always misses."""
-    fits_or_not(calibrate, "capacity_", "over_")
-
-
-def test_calibration_conflict(calibrate: Result) -> None:
-    """As many lines of one set as it has ways hit; one more and all miss."""
-    fits_or_not(calibrate, "ways_", "conflict_")
-
-
-def test_calibration_writeback(calibrate: Result) -> None:
-    """A line that was written goes to memory once, when it is pushed out."""
-    compare(calibrate, chosen(calibrate, "write_"))
-
-
-def test_calibration_nt(calibrate: Result) -> None:
-    """Non-temporal stores bring nothing in and take out what they hit."""
-    compare(calibrate, chosen(calibrate, "nt_"))
-
-
-def test_calibration_split(calibrate: Result) -> None:
-    """An access that crosses a line counts for both."""
-    compare(calibrate, chosen(calibrate, "split"))
-
-
-def test_calibration_sharing(calibrate: Result) -> None:
-    """A store takes the line away from the other CPU."""
-    compare(calibrate, chosen(calibrate, "cpu"))
-
-
-def test_calibration_user(calibrate: Result) -> None:
-    """A region in user space counts no more and no less."""
-    compare(calibrate, chosen(calibrate, "user"))
-
-
-def test_calibration_complete(calibrate: Result) -> None:
-    """Each label of the guest has its arithmetic, and the other way round."""
-    assert set(calibrate["labels"]) == set(expected.expected(calibrate["geometry"]))
-
-
-def test_geometry_direction(calibrate: Result, larger: Result) -> None:
-    """Twice the size and the ways: other counts, again those of arithmetic."""
-    compare(larger, expected.expected(larger["geometry"]))
-    for level, name in zip(expected.LEVELS, ("l1", "l2", "llc")):
-        for pattern in (f"over_{name}", f"conflict_{name}"):
-            assert misses(calibrate["labels"][pattern], level) > 0
-            assert misses(larger["labels"][pattern], level) == 0
-    with pytest.raises(AssertionError, match="by arithmetic"):
-        compare(calibrate, expected.expected(larger["geometry"]))
-
-
-def test_nt_rule(calibrate: Result, keep: Result) -> None:
-    """nt=evict takes a line out that is hit, nt=keep leaves it; neither brings one in."""
-    assert (calibrate["geometry"]["nt"], keep["geometry"]["nt"]) == ("evict", "keep")
-    compare(keep, expected.expected(keep["geometry"]))
-    for result in (calibrate, keep):
-        assert misses(result["labels"]["nt_read_back"], "llc") == 256
-    assert misses(calibrate["labels"]["nt_hit_read"], "l1d") == 256
-    assert misses(keep["labels"]["nt_hit_read"], "l1d") == 0
-
-
-def test_fully_assoc_bound(calibrate: Result, full: Result) -> None:
-    """Never above the count with sets, and below it where sets conflict."""
-    compare(full, expected.expected(full["geometry"]))
-    for name, label in calibrate["labels"].items():
-        for level in expected.LEVELS:
-            assert misses(full["labels"][name], level) <= misses(label, level), name
-    for level, name in zip(expected.LEVELS, ("l1", "l2", "llc")):
-        assert misses(full["labels"][f"conflict_{name}"], level) == 0
+def test_calibration(calibrate: Result, larger: Result, keep: Result, full: Result) -> None:
+    """Each pattern counts what arithmetic says for the geometry, no label more or less; with that of
+    another geometry the comparison fails."""
+    for result in (calibrate, larger, keep, full):
+        patterns = expected(result["geometry"])
+        assert set(result["labels"]) == set(patterns)
+        compare(result, patterns)
+    for other in (larger, keep, full):
+        with pytest.raises(AssertionError, match="by arithmetic"):
+            compare(calibrate, expected(other["geometry"]))
 
 
 @pytest.mark.usefixtures("ring_1", "ring_2", "writers_1", "writers_2")
@@ -131,26 +48,13 @@ def test_perturb(ring_1: Result, ring_perturbed: Result) -> None:
     assert stacks[0]["l2"] != stacks[1]["l2"]
 
 
-def test_symbols(calibrate: Result, ring_1: Result, writers_1: Result) -> None:
-    """Misses are told by function: of the kernel, a module, the program."""
-    def names(result: Result, label: str) -> list[str]:
-        return [function["name"] for function in result["labels"][label]["functions"]]
-
-    ring = names(ring_1, "ring")
-    assert "__switch_to_asm" in ring and "__schedule" in ring
-    assert any(name.endswith("[user]") for name in ring)
-    assert names(calibrate, "user") == ["user_walk [user]"]
-    assert names(calibrate, "stride_8") == ["reads [calibrate]"]
-    assert names(writers_1, "rep_movs_alternative") == ["rep_movs_alternative"]
-
-
 def test_kinds(ring_1: Result, writers_1: Result) -> None:
     """Misses are told by kind of data, and none is lost between the kinds."""
     for result, kinds in ((ring_1, {"task_struct", "kernel stack", "other"}),
                           (writers_1, {"page cache", "user buffer", "other"})):
         label = result["labels"][result["workload"]]
         assert kinds <= set(label["kinds"])
-        for level in expected.LEVELS:
+        for level in LEVELS:
             assert misses(label, level) == sum(kind[level] for kind in label["kinds"].values())
 
 
@@ -166,16 +70,6 @@ def test_lines_per_switch(ring_1: Result) -> None:
     shares = {name: (loaded, stored) for name, _, _, loaded, stored in label["fields"]}
     assert min(shares["__state"]) > 0.9 and shares["stack"][0] > 0.9 > shares["stack"][1]
     assert min(shares["se.vruntime"]) > 0.9 and "comm" not in shares
-
-
-def test_ring_switches(ring_1: Result, ring_1024: Result) -> None:
-    """A pass of the token is a switch, and each task's stack is seen."""
-    label = ring_1["labels"]["ring"]
-    assert label["units"] >= 64 * 20
-    assert ring_1024["labels"]["ring"]["units"] >= 2 * 1024
-    # Top of the stack and frames below it: more than 8 lines for each task
-    assert label["kinds"]["kernel stack"]["lines"] > 8 * 64
-    assert label["kinds"]["task_struct"]["lines"] > 8 * 64
 
 
 RINGS = [f"{kind}_{tasks}" for kind in ("pipe", "futex", "threads") for tasks in (4, 16)]
@@ -210,7 +104,7 @@ def test_writers_page_cache(writers_1: Result) -> None:
     lines = 2 * 1024 * 1024 // 64
     assert label["units"] == 2 * 256
     assert label["kinds"]["page cache"]["lines"] == lines
-    for level in expected.LEVELS:
+    for level in LEVELS:
         assert copy["kinds"]["page cache"][level] == lines
     assert copy["stores"] >= 2 * 1024 * 1024
 
