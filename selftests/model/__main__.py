@@ -32,6 +32,8 @@ from selftests.model.symbols import Symbols, Variables
 from selftests.model.workloads import GEOMETRY, WORKLOADS, ModelError
 from selftests.results.store import digest, write_whole
 
+QEMU = "qemu-system-x86_64"
+MEMORY = "1G"  # of the guest; the plugin models 2 GiB at most
 FIRST_RANGE = 48  # labels from here on are those of --range, as tags.h says
 MAX_RANGES = 16
 
@@ -94,9 +96,9 @@ def boot(args: argparse.Namespace, base: str, version: str) -> tuple[dict[str, A
         make_initramfs(initramfs, kernel, program, modules_of(kernel), workload.disk)
         append = [*workload.append, f"workload={args.workload}", *args.append,
                   *(f"{word}={value}" for word, value in args.words.items())]
-        command = [args.qemu, *emulator.options(
+        command = [QEMU, *emulator.options(
             kernel / "arch/x86/boot/bzImage", initramfs, console, append),
-            "-cpu", emulator.cpu(args.cpuid), "-smp", str(workload.cpus), "-m", args.memory,
+            "-cpu", emulator.cpu(args.cpuid), "-smp", str(workload.cpus), "-m", MEMORY,
             "-plugin", ",".join(word.replace(",", ",,") for word in plugin)]
         start = time.monotonic()
         seconds = emulator.run(
@@ -127,21 +129,21 @@ def run_workload(args: argparse.Namespace) -> int:
     if args.build:
         build(args.kernel)
     args.results.mkdir(parents=True, exist_ok=True)
-    base, version = args.results.resolve() / args.name, emulator.version_of(args.qemu)
+    base, version = args.results.resolve() / args.name, emulator.version_of(QEMU)
     counted, seconds = boot(args, str(base), version)
     result: dict[str, Any] = {
         "kind": "modelled", "workload": args.workload, "words": args.words,
         "geometry": counted["geometry"],
         "kernel": {**about_kernel(args.kernel),
                    "append": "".join(f" {word}" for word in args.append)},
-        "qemu": version, "cpu": emulator.cpu(args.cpuid), "memory": args.memory,
+        "qemu": version, "cpu": emulator.cpu(args.cpuid), "memory": MEMORY,
         "command": args.command,
         "date": datetime.date.today().isoformat(), "seconds": round(seconds, 1),
         "accesses_per_second": round(counted["accesses"] / seconds),
         "left_out": counted["left_out"], "labels": counted["labels"]}
     if workload.unit and not any(label["units"] for label in counted["labels"].values()):
         raise ModelError(f"no {workload.unit} was counted")
-    text = tables.one(result, args.top)
+    text = tables.one(result)
     write_whole(Path(f"{base}.json"), json.dumps(result, indent=1) + "\n")
     write_whole(Path(f"{base}.txt"), text)
     print(text, end="")
@@ -188,15 +190,11 @@ def make_parser() -> Parser:
     add("--kernel", type=kernel_of, default=KERNEL.resolve(), metavar="DIR",
         help="O= directory, or its name in build/out (default: vm)")
     add("--build", action="store_true", help="build what has changed before")
-    add("--qemu", default="qemu-system-x86_64", help="default: qemu-system-x86_64")
-    add("--memory", default="1G", help="of the guest (default: 1G)",
-        type=matching(r"\d{1,3}M|1\d{3}M|[12]G", "up to 2G, as 512M or 1G"))
     add("--time-limit", type=int, default=900, metavar="SECONDS", help="of a boot (default: 900)")
     add("--name", type=matching(r"\w[\w.-]*", "letters, digits, _ . and - only"),
         help="of the result (default: the workload's)")
     add("--results", type=Path, default=RESULTS, metavar="DIR",
         help="for its files (default: build/results/model)")
-    add("--top", type=int, default=10, metavar="N", help="functions in a table (default: 10)")
     return parser
 
 

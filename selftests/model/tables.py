@@ -139,16 +139,15 @@ def top_functions(result: dict[str, Any], name: str, most: int = 10) -> str:
     return f"Top functions by {HEADS[level]} miss ({name}, in all)\n{columns(rows, left=7)}"
 
 
-def one(result: dict[str, Any], most: int = 10) -> str:
-    """Return all tables of a result, with what was not modelled and the limits under them. most:
-    how many functions of the workload's own label."""
+def one(result: dict[str, Any]) -> str:
+    """Return all tables of a result, with what was not modelled and the limits under them."""
     parts = [headline(result)]
     for name in result["labels"]:
         parts.append(summary(result, name))
         if result["labels"][name].get("fields"):
             parts.append(field_table(result, name))
         if name == result["workload"]:
-            parts.append(top_functions(result, name, most))
+            parts.append(top_functions(result, name))
     left_out = (f"Not modelled, of the whole boot: {result['left_out']['io']} accesses to "
                 f"devices, {result['left_out']['beyond_2GiB']} above 2 GiB (the firmware's ROM)")
     return "\n\n".join([*parts, left_out, LIMITS]) + "\n"
