@@ -52,7 +52,7 @@ def test_fifo_differs(built: Path) -> None:
     # The way of an invalidated line is filled first
     ("evict", [(0, "r", 5), (0, "r", 13), (1, "w", 13), (0, "r", 21), (0, "r", 5)],
      [(3, 0), (3, 0), (2, 0), (3, 0), (0, 0)]),
-])
+], ids=("sharing", "dirty", "clean_copy", "from_other_cpu", "no_use", "free_way"))
 def test_rules(built: Path, nt: str, trace: Trace, found: list[tuple[int, int]]) -> None:
     """Each access misses in so many levels and writes so many lines to memory."""
     assert traced(built, ["1024:2", "4096:4", "16384:8"], trace, cpus=3, nt=nt) == found
