@@ -173,7 +173,3 @@ def test_kunit_suite_that_died(parser: ModuleType) -> None:
     report = run(parser, "\n".join(KUNIT.splitlines()[:6]), boot_log=True)
     assert "usercopy: 1 of 2 planned results" in report.errors
     assert OF_KUNIT[0] in short(report)
-
-
-def test_no_kunit_at_all(parser: ModuleType) -> None:
-    assert run(parser, "[    1.0] Run /init as init process", True).errors
