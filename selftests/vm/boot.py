@@ -14,8 +14,8 @@ To add a job, give one more --job; they run in the order given:
                            prints KTAP (version line, plan, results)
 The root file system is the host's: read-only, or with an overlay that is lost.
 Allowed splats and taints are in allow.txt, those of some boots only in
-selftests/GROUP/allow-NAME.txt, skipped tests in skip.txt, ids that differ from what KUnit and
-kselftest call a test in selftests/GROUP/ids.txt.
+selftests/GROUP/allow-NAME.txt, ids that differ from what KUnit and kselftest call a test in
+selftests/GROUP/ids.txt.
 
 Files written: RESULTS/vm-NAME/{console.log,jobs.log,guest.sh,command.txt} and
 RESULTS/parts/vm-NAME.json, a result file.
@@ -94,8 +94,6 @@ def arguments() -> argparse.Namespace:
     add("--append", action="append", default=[], help="kernel parameters, may be repeated")
     add("--allow", action="append", default=[], metavar="NAME",
         help="allow-NAME.txt holds as well, may be repeated")
-    add("--rooms", type=Path, default=HERE.parent, metavar="DIR",
-        help="where the groups' lists are (default: selftests)")
     add("--time-limit", type=float, default=300, metavar="SECONDS", help="default: 300")
     add("--results", type=Path, default=Path("build/results"), metavar="DIR",
         help="default: build/results")
@@ -111,38 +109,18 @@ def arguments() -> argparse.Namespace:
     return args
 
 
-def allow_file(rooms: Path, name: str) -> Path:
+def allow_file(name: str) -> Path:
     """Return the one list of allowed splats of that name; raises ListError."""
-    found = sorted(rooms.glob(f"*/allow-{name}.txt"))
+    found = sorted(HERE.parent.glob(f"*/allow-{name}.txt"))
     if len(found) != 1:
         raise lists.ListError(f"--allow {name}: {len(found)} files selftests/*/allow-{name}.txt, "
                               "one expected")
     return found[0]
 
 
-def kselftest_programs(directory: Path, target: str) -> list[str]:
-    """Return the programs of a target in an installed kselftest directory.
-
-    Raises JobError when there is no such directory or target.
-    """
-    try:
-        rows = (directory / "kselftest-list.txt").read_text().splitlines()
-    except OSError as error:
-        raise JobError(f"--kselftest-dir {directory}: {error.strerror}: "
-                       "kselftest-list.txt") from error
-    if found := [row.partition(":")[2] for row in rows if row.partition(":")[0] == target]:
-        return found
-    raise JobError(f"kselftest={target}: not in {directory}")
-
-
-def commands(jobs: list[Job], args: argparse.Namespace, skips: dict[str, str]
-             ) -> tuple[dict[int, str], list[Result]]:
-    """Return the guest's commands by job number, and results of programs that are not started.
-
-    Raises JobError.
-    """
+def commands(jobs: list[Job], args: argparse.Namespace) -> dict[int, str]:
+    """Return the guest's commands by job number; raises JobError."""
     todo: dict[int, str] = {}
-    skipped: list[Result] = []
     for number, job in enumerate(jobs):
         if job.kind == "cmd":
             todo[number] = job.what
@@ -152,12 +130,8 @@ def commands(jobs: list[Job], args: argparse.Namespace, skips: dict[str, str]
             words = ["./run_kselftest.sh", "-c", job.what]
             if args.kselftest_timeout:
                 words += ["-o", str(args.kselftest_timeout)]
-            for program in kselftest_programs(args.kselftest_dir, job.what):
-                if reason := lists.skip_reason(skips, f"{job.part}/{program}"):
-                    words += ["-S", f"{job.what}:{program}"]
-                    skipped.append(Result(f"{job.part}/{program}", "skip", reason))
             todo[number] = f"cd {shlex.quote(str(args.kselftest_dir))} && {shlex.join(words)}"
-    return todo, skipped
+    return todo
 
 
 def boot_error(end: str, limit: float, log: list[str], nonce: str, running: Job | None,
@@ -223,12 +197,11 @@ def main() -> int:
     part = args.results / "parts" / f"vm-{args.name}.json"
     try:
         allow = lists.read_allow(HERE / "allow.txt",
-                                 *(allow_file(args.rooms, name) for name in args.allow))
-        skips = lists.read_skip(HERE / "skip.txt")
-        ids = lists.read_ids(*sorted(args.rooms.glob("*/ids.txt")))
+                                 *(allow_file(name) for name in args.allow))
+        ids = lists.read_ids(*sorted(HERE.parent.glob("*/ids.txt")))
         jobs = [parse_job(text) for text in args.job]
         parser = load_parser(args.tree.resolve())
-        todo, results = commands(jobs, args, skips)
+        todo = commands(jobs, args)
         directory.mkdir(parents=True, exist_ok=True)
         for old in (part, console):
             old.unlink(missing_ok=True)
@@ -253,7 +226,8 @@ def main() -> int:
     outputs = guest.split_output(jobs_log.read_text(errors="replace"), nonce)
     by_job = {number: outputs.get(order, guest.Output([])) for order, number in enumerate(todo)}
     running = next((jobs[number] for number, output in by_job.items() if output.rc is None), None)
-    errors = []
+    results: list[Result] = []
+    errors: list[str] = []
     for number, job in enumerate(jobs):
         found, wrong = judge_job(job, by_job.get(number), parser, guest.before_jobs(log, nonce))
         results += found
@@ -262,8 +236,6 @@ def main() -> int:
     error = boot_error(end, args.time_limit, log, nonce, running if outputs else None, allow)
     for result in results:
         result.id = lists.rename(ids, result.id)
-        if reason := lists.skip_reason(skips, result.id):
-            result.status, result.reason = "skip", reason
     reason = error or "; ".join(errors)
     boot = Result(f"vm/boot_{args.name}", "fail" if reason else "pass", reason, round(seconds, 1))
     results = unique([boot, *results])

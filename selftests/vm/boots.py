@@ -40,8 +40,8 @@ MOST = 4
 OPTIONS = {"cpus": "--cpus", "cpu": "--cpu", "memory": "--memory", "limit": "--time-limit",
            "allow": "--allow", "timeout": "--kselftest-timeout", "env": "--env"}
 OCCASIONS = ("test", "make", "full")
-CHECKERS = ("selftests/vm/*.py", "selftests/*/allow*.txt", "selftests/vm/skip.txt",
-            "selftests/*/ids.txt", "selftests/results_file.py", "configs/requirements.txt")
+CHECKERS = ("selftests/vm/*.py", "selftests/*/allow*.txt", "selftests/*/ids.txt",
+            "selftests/results_file.py", "configs/requirements.txt")
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The lists of allowed splats, skips and ids, and what in a kernel log is a splat or bad taint."""
+"""The lists of allowed splats and of ids, and what in a kernel log is a splat or bad taint."""
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from pathlib import Path
 
 # What an id may begin with: its part, and a beginning of the test's name
@@ -67,16 +66,6 @@ def read_allow(*paths: Path) -> Allow:
             except (re.error, ValueError) as error:
                 raise ListError(f"{place}: {error}") from error
     return allow
-
-
-def read_skip(path: Path) -> dict[str, str]:
-    """Return the reasons of a skip-list by pattern of ids; raises ListError, OSError."""
-    return dict(row for _, row in _rows(path, "PATTERN | REASON"))
-
-
-def skip_reason(skips: dict[str, str], test_id: str) -> str | None:
-    """Return why a test is skipped, None if it is not."""
-    return next((why for pattern, why in skips.items() if fnmatchcase(test_id, pattern)), None)
 
 
 def read_ids(*paths: Path) -> dict[str, str]:

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from selftests.vm.lists import (
-    REPLAY, Allow, ListError, bad_taint, find_splats, read_allow, read_ids, read_skip, rename,
-    skip_reason, whole_lines)
+    REPLAY, Allow, ListError, bad_taint, find_splats, read_allow, read_ids, rename, whole_lines)
 
 HERE = Path(__file__).resolve().parent
 # As the kernel prints them, without the time
@@ -79,17 +78,6 @@ def test_bad_allow_line_is_refused(tmp_path: Path, line: str) -> None:
     (tmp_path / "allow.txt").write_text("# a comment\n" + line + "\n")
     with pytest.raises(ListError, match="allow.txt:2: "):
         read_allow(tmp_path / "allow.txt")
-
-
-def test_skip_list(tmp_path: Path) -> None:
-    path = tmp_path / "skip.txt"
-    path.write_text("timers/rtcpie* | no RTC in the guest\n")
-    skips = read_skip(path)
-    assert skip_reason(skips, "timers/rtcpie.read") == "no RTC in the guest"
-    assert skip_reason(skips, "timers/posix_timers") is None
-    path.write_text("timers/rtcpie\n")
-    with pytest.raises(ListError):
-        read_skip(path)
 
 
 def test_id_list(tmp_path: Path) -> None:
