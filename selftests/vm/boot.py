@@ -189,15 +189,13 @@ def summary(results: list[Result], directory: Path) -> str:
 def main() -> int:
     """Boot once; return the exit status."""
     args = arguments()
-    kvm = os.environ.get("KVM") == "1"
     nonce = secrets.token_hex(8)
     directory = (args.results / f"vm-{args.name}").resolve()
     script, jobs_log, console = (directory / name
                                  for name in ("guest.sh", "jobs.log", "console.log"))
     part = args.results / "parts" / f"vm-{args.name}.json"
     try:
-        allow = lists.read_allow(HERE / "allow.txt",
-                                 *(allow_file(name) for name in args.allow))
+        allow = lists.read_allow(HERE / "allow.txt", *map(allow_file, args.allow))
         ids = lists.read_ids(*sorted(HERE.parent.glob("*/ids.txt")))
         jobs = [parse_job(text) for text in args.job]
         parser = load_parser(args.tree.resolve())
@@ -207,17 +205,13 @@ def main() -> int:
             old.unlink(missing_ok=True)
         script.write_text(guest.guest_script(todo.values(), nonce, args.env))
         jobs_log.write_text("")
-        command = guest.command_line(args, script, jobs_log, kvm)
+        command = guest.command_line(args, script, jobs_log, os.environ.get("KVM") == "1")
         (directory / "command.txt").write_text(shlex.join(command) + "\n")
         start = time.monotonic()
-        end = guest.run(command, console, args.time_limit, kvm)
+        end = guest.run(command, console, args.time_limit)
         seconds = time.monotonic() - start
     except (lists.ListError, JobError, OSError) as error:
         print(f"boot.py: {error}", file=sys.stderr)
-        return 2
-    if end == "silent":
-        print("boot.py: KVM=1, but KVM does not work here: the kernel said nothing "
-              f"in {guest.KVM_SECONDS:g} s; unset KVM to use TCG", file=sys.stderr)
         return 2
     if re.search(r"\b(set|clear)cpuid=", " ".join(args.append)):
         allow.taints.add(CPU_OUT_OF_SPEC)

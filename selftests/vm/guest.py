@@ -21,7 +21,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-KVM_SECONDS = 15.0
 APPEND = ("panic_on_warn=1", "oops=panic", "ignore_loglevel", "printk.devkmsg=on")
 MARK = "vm-boot:"
 PORT = "vm.jobs"
@@ -85,29 +84,11 @@ def command_line(args: Namespace, script: Path, jobs_log: Path, kvm: bool) -> li
             *(f"--qemu-opts={words}" for words in qemu), "--exec", f"sh {shlex.quote(str(script))}"]
 
 
-def _wait(process: subprocess.Popen, console: Path, limit: float, first: float) -> str:
-    """Wait for the end of a guest and return it. first: seconds until it must print, or 0."""
-    try:
-        if first:
-            try:
-                process.wait(first)
-            except subprocess.TimeoutExpired:
-                if b"Linux version " not in console.read_bytes():
-                    return "silent"
-        process.wait(limit - first)
-    except subprocess.TimeoutExpired:
-        return "limit"
-    except KeyboardInterrupt:
-        return "interrupted"
-    return "ended"
-
-
-def run(command: list[str], console: Path, limit: float, kvm: bool) -> str:
-    """Run a guest; returns how it ended: ended, limit, interrupted, or silent (no kernel spoke).
+def run(command: list[str], console: Path, limit: float) -> str:
+    """Run a guest; returns how it ended: ended, limit or interrupted.
 
     console: file for the kernel's console; limit: seconds. On the limit and on SIGINT or SIGTERM
-    the whole process group is killed, and also when this process is killed; the logs stay. With
-    KVM, which may be there and hang, so is a guest that says nothing for KVM_SECONDS.
+    the whole process group is killed, and also when this process is killed; the logs stay.
     """
     handlers = {number: signal.signal(number, signal.default_int_handler)
                 for number in (signal.SIGINT, signal.SIGTERM)}
@@ -126,8 +107,13 @@ def run(command: list[str], console: Path, limit: float, kvm: bool) -> str:
             ["sh", "-c", f"read -r _; kill -s KILL -- -{process.pid}"], stdin=subprocess.PIPE,
             stderr=subprocess.DEVNULL, start_new_session=True)
         pump = subprocess.Popen(["cat"], stdin=process.stdout, stdout=log, start_new_session=True)
+        end = "ended"
         try:
-            end = _wait(process, console, limit, KVM_SECONDS if kvm else 0)
+            process.wait(limit)
+        except subprocess.TimeoutExpired:
+            end = "limit"
+        except KeyboardInterrupt:
+            end = "interrupted"
         finally:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
