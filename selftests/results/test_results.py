@@ -11,7 +11,7 @@ import pytest
 
 from selftests.queue import minikernel
 from selftests.queue.patchqueue import load_queue
-from selftests.results import figures, pages, pictures, store
+from selftests.results import pages, pictures, store
 from selftests.results.machine import cpu
 
 PATCH = "Subject: a patch\n\n{message}\n---\n--- a/file\n+++ b/file\n@@ -1 +1 @@\n-old\n+{line}\n"
@@ -89,30 +89,6 @@ def test_gains() -> None:
         "gains: the page differs from the table: python -m selftests.results pages"]
 
 
-@static
-def test_figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A figure is that of the CPU model's last block, which says whether patches changed since; no
-    block or cell is an error."""
-    monkeypatch.setattr(store, "PUBLISHED", tmp_path)
-    monkeypatch.setattr(store, "page_of", lambda *_: "page\n")
-    today = {"patches of usercopy": store.hash_of("patches of usercopy")}
-    blocks = [{"machine": {"cpu family": family, "model": "2"}, "depends": depends,
-               "cells": {"hot/8": {"fast": [median, 1, 3]}}}
-              for family, median, depends in (("26", 1, {}), ("26", 2.5, {}), ("6", 4, today))]
-    store.publish("usercopy", "bench", {"kind": "timed", "blocks": blocks})
-    store.publish("usercopy", "model", {"kind": "modelled", "depends": today, "cells": {
-        "off-0": {"l2": 6, "units": 3}, "off-1": {"l2": 8, "units": 2}, "on-0": {}}})
-    assert figures.timed("usercopy/bench", "Zen 5", "hot/8", "fast") == 2.5
-    assert figures.per_unit("usercopy/model", "off-*", "l2") == 3
-    assert figures.evidence("usercopy/model") == "modelled"
-    assert figures.evidence("usercopy/bench", "family 6, model 2", "Zen 5") == (
-        "timed: family 6, model 2; Zen 5, older")
-    with pytest.raises(KeyError, match="has no block of Zen 4"):
-        figures.block("usercopy/bench", "Zen 4")
-    with pytest.raises(KeyError, match="has no cell churn-[*]"):
-        figures.cells("usercopy/model", "churn-*")
-
-
 @pytest.fixture(name="repository")
 def fixture_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A repository with a queue of two patches and a table's program, committed."""
@@ -133,35 +109,18 @@ def fixture_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @static
-def test_moved_hunk_is_not_stale(repository: Path) -> None:
-    """A hunk that only moved changes no hash that a table depends on; each other line does."""
-    patch = repository / "patches/two.patch"
-    pushed = PATCH.format(message="Why.", line="two")
-
-    def hash_with(old: str, new: str) -> str:
-        assert old in pushed
-        patch.write_text(pushed.replace(old, new))
-        return store.group_hash(load_queue(repository), "toy")
-    first = hash_with("Why.", "Why.")
-    assert hash_with("@@ -1 +1 @@", "@@ -71,1 +82,1 @@") == first
-    for old, new in (("@@ -1 +1 @@", "@@ -1 +1 @@ f()"), ("-old", "-elder"), ("+two", "+three"),
-                     ("+two", "+@@ -1 +1 @@"), ("+++ b/file", "+++ b/another")):
-        assert hash_with(old, new) != first, new
-    numbers = hash_with("+two", "+@@ -1 +1 @@")
-    assert hash_with("+two", "+@@ -2 +2 @@") != numbers
-
-
-@static
 @pytest.mark.parametrize("what, said", [
     ("nothing", ""), ("file", "programs changed"), ("gone", "programs is gone"),
-    ("patch", "patches of toy changed"), ("preparation", ""),
+    ("patch", "patches of toy changed"), ("moved", ""), ("preparation", ""),
     ("unrecorded", "what it depends on was not recorded")])
 def test_stale_says_why(repository: Path, what: str, said: str) -> None:
-    """A table is stale when a file or a patch of its group is not as it was; the line names it."""
+    """A table is stale when a file or a patch of its group is not as it was; the line names it. A
+    hunk that only moved is as it was."""
     depends = {} if what == "unrecorded" else store.depends("toy", ["programs"])
     store.publish("toy", "model", {"kind": "modelled", "series": "x", "depends": depends,
                                    "cells": {"a": 1}})
-    changes = {"file": ("programs/a.c", "b"),
+    moved = PATCH.format(message="Why.", line="two").replace("@@ -1 +1 @@", "@@ -71,1 +82,1 @@")
+    changes = {"file": ("programs/a.c", "b"), "moved": ("patches/two.patch", moved),
                "patch": ("patches/two.patch", PATCH.format(message="", line="b")),
                "preparation": ("patches/one.patch", PATCH.format(message="", line="b"))}
     if what in changes:
