@@ -89,7 +89,7 @@ def cells_of(measures: dict[str, Measured]) -> dict[str, dict[str, list[float]]]
 
 
 def measures_of(block: dict[str, Any]) -> dict[str, Measured]:
-    """Return the summaries of a block by measure; a quartile that was not recorded is None."""
+    """Return the summaries of a block by measure."""
     found: dict[str, Measured] = defaultdict(dict)
     for cell, copies in block["cells"].items():
         measure, _, size = cell.partition("/")
@@ -116,11 +116,8 @@ def page_of(table: Table, part: Callable[[dict[str, Any]], str]) -> str:
     """
     parts = []
     for block in table["blocks"]:
-        missing = sum(None in values for copies in block["cells"].values()
-                      for values in copies.values())
-        more = [f"Quartiles of {missing} medians were not recorded."] if missing else []
         parts += [f".. rubric:: {model_words(block['machine'])}", "", told(block["machine"]),
-                  f"Series {block['series']}.", *more, "",
+                  f"Series {block['series']}.", "",
                   part({**block, "measures": measures_of(block)})]
     return "\n".join(parts)
 
