@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 """What keeps verdicts: keys, files, FRESH=1."""
 
-import json
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from selftests.proofs import Proofs, cache_directory, contents, key
+from selftests.proofs import Proofs, contents, key
 
 
 @pytest.fixture(name="proofs")
@@ -53,30 +51,3 @@ def test_proofs_fresh(proofs: Proofs, tmp_path: Path, monkeypatch: pytest.Monkey
     fresh = Proofs("kind", tmp_path, fresh=True)
     fresh.store("one", 2)
     assert fresh.lookup("one") == 2 and proofs.lookup("one") == 2
-
-
-def test_proofs_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the verdicts are: as scripts/lib.sh has it."""
-    for name in ("CF_CACHE", "CACHE", "XDG_CACHE_HOME"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("HOME", str(tmp_path))
-    assert cache_directory() == tmp_path / ".cache/cache-footprint"
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
-    assert cache_directory() == tmp_path / "xdg/cache-footprint"
-    monkeypatch.setenv("CACHE", str(tmp_path / "own"))
-    assert cache_directory() == tmp_path / "own"
-    assert Proofs("kind").directory == tmp_path / "own/proofs/kind"
-
-
-@pytest.mark.parametrize("line, row", [
-    ("0 differ", {"status": "pass"}),
-    ("0 differ (cached)", {"status": "pass", "cached": True}),
-    ("nothing (cached)", {"status": "skip"}),
-])
-def test_proofs_in_results(tmp_path: Path, line: str, row: dict) -> None:
-    """results_file.py marks what was proven before, and leaves the mark out otherwise."""
-    script = Path(__file__).resolve().parent / "results_file.py"
-    file = tmp_path / "row.json"
-    subprocess.run([script, "part/test", "nothing", file, "echo", line], check=True)
-    (found,) = json.loads(file.read_text())
-    assert found == {"id": "part/test", "reason": line, "seconds": found["seconds"], **row}
