@@ -6,9 +6,8 @@ verdict on plans is made strict here: it takes a missing plan at the top for com
 results beyond a plan.
 
 run_kselftest.sh prints each program's output with "# " before every line and then the program's own
-result. kunit_parser takes the former for diagnostics, stops at a plan that comes last, and knows
-neither a program that runs several others (several plans) nor a directive before the name. Hence
-each program becomes one "# Subtest:" with one plan and running numbers.
+result. kunit_parser takes the former for diagnostics, stops at a plan that comes last, and knows no
+directive before the name. Hence each program becomes one "# Subtest:" with its plan first.
 """
 from __future__ import annotations
 
@@ -76,21 +75,21 @@ def unique(results: Iterable[Result]) -> list[Result]:
     return list(found.values())
 
 
-def fix_result(line: str, number: int | None = None) -> str:
+def fix_result(line: str) -> str:
     """Return a result line as kunit_parser wants it; other lines unchanged.
 
-    The name comes before the directive and holds no '#'; its number is replaced if one is given.
+    The name comes before the directive and holds no '#'.
     """
     match = RESULT.match(line)
     if not match:
         return line
-    status, old, name = match.groups()
+    status, number, name = match.groups()
     tail = ""
     if directive := DIRECTIVE.match(name):
         name, word, rest = directive.groups()
         tail = f" # {word}{'' if word.endswith('=') else ' '}{rest}".rstrip()
         name = name or rest  # ksft_test_result_skip(): "ok 1 # SKIP name"
-    return f"{status} {old if number is None else number} {name.replace('#', '_').strip()}{tail}"
+    return f"{status} {number} {name.replace('#', '_').strip()}{tail}"
 
 
 def _program(name: str, output: list[str], result: str | None, errors: list[str]) -> list[str]:
@@ -99,26 +98,22 @@ def _program(name: str, output: list[str], result: str | None, errors: list[str]
     name: as in its result line; output: its lines without prefix; result: its own result line.
     """
     body: list[str] = []
-    plans: list[int] = []
-    results, skip, blocks = 0, "", 0
+    planned: int | None = None
+    results, skip = 0, ""
     for line in output:
-        if re.match(r"K?TAP version \d+$", line):
-            blocks += 1
-        elif plan := PLAN.match(line):
-            plans.append(int(plan[1]))
-            skip = plan[2] or skip
+        if plan := PLAN.match(line):
+            planned, skip = int(plan[1]), plan[2] or ""
         elif re.match(r"(not )?ok \d+\b", line):
             results += 1
-            body.append("  " + fix_result(line, results))
-        else:
+            body.append("  " + fix_result(line))
+        elif not VERSION.match(line):
             body.append("  # " + line.strip().removeprefix("# "))
-    planned = sum(plans)
-    if results and len(plans) < max(blocks, 1):
+    if results and planned is None:
         errors.append(f"{name}: no plan")
-    elif results > planned:
+    elif results > (planned or 0):
         errors.append(f"{name}: {results} results for a plan of {planned}")
     else:
-        results = planned
+        results = planned or 0
     if results:
         body = ["  KTAP version 1", f"  # Subtest: {name}", f"  1..{results}", *body]
     if result is None:
