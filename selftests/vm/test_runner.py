@@ -17,11 +17,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pytest
+from selftests.vm.apart import ROOT, boot_apart
 
-ROOT = Path(__file__).resolve().parents[2]
 HEAD = "cmd=printf '%s\\n' 'TAP version 13'"
 GOOD = f"{HEAD} 1..1 'ok 1 works':demo"
+# Apart from the results of the run: these boots are meant to fail
+RESULTS = Path(os.environ["CF_RESULTS"]).resolve() / "runner"
 
 
 @dataclass
@@ -33,63 +34,49 @@ class Run:
     reason: str
     tests: dict[str, dict[str, Any]]
     console: str
-    seconds: float
 
 
-class Boot:
-    """Runs boot.py by its command line, as the Makefile does."""
-
-    def __init__(self, kernel: Path, tree: Path) -> None:
-        # Apart from the results of the run: these boots are meant to fail.
-        self.results = Path(os.environ["CF_RESULTS"]).resolve() / "runner"
-        self.command = [sys.executable, "-m", "selftests.vm.boot", f"--kernel={kernel}",
-                        f"--tree={tree}", f"--results={self.results}"]
-
-    def start(self, name: str, *options: str, **environment: str) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            [*self.command, "--name", name, *options], cwd=ROOT, stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-            env={**os.environ, "KVM": "0", **environment})
-
-    def started(self, name: str) -> subprocess.Popen[str]:
-        """Start a boot that does not end; return when its kernel has spoken."""
-        self.console(name).unlink(missing_ok=True)
-        process = self.start(name, "--job=cmd=sleep 1000:demo", "--time-limit=300")
-        end = time.monotonic() + 60
-        while time.monotonic() < end and not (
-                self.console(name).exists() and b"Linux version" in self.console(name).read_bytes()):
-            time.sleep(0.5)
-        assert process.poll() is None
-        return process
-
-    def finish(self, process: subprocess.Popen[str], name: str) -> Run:
-        start = time.monotonic()
-        printed, _ = process.communicate()
-        seconds = time.monotonic() - start
-        part = self.results / "parts" / f"vm-{name}.json"
-        tests = {test["id"]: test for test in json.loads(part.read_text())}
-        failures = [line for line in printed.splitlines() if line.startswith("FAIL ")]
-        console = self.console(name).read_text(errors="replace")
-        reason = tests[f"vm/boot_{name}"]["reason"]
-        return Run(process.returncode, failures, reason, tests, console, seconds)
-
-    def console(self, name: str) -> Path:
-        return self.results / f"vm-{name}" / "console.log"
-
-    def __call__(self, name: str, *jobs: str, limit: int = 300) -> Run:
-        options = [f"--time-limit={limit}", *(f"--job={job}" for job in jobs)]
-        return self.finish(self.start(name, *options), name)
-
-    def fails(self, name: str, *jobs: str, limit: int = 300) -> Run:
-        """Run boot.py, which must fail for one reason."""
-        run = self(name, *jobs, limit=limit)
-        assert run.status == 1 and len(run.failures) == 1, run.failures
-        return run
+def console(name: str) -> Path:
+    return RESULTS / f"vm-{name}" / "console.log"
 
 
-@pytest.fixture
-def boot(kernel: Path, tree: Path) -> Boot:
-    return Boot(kernel, tree)
+def result(name: str, status: int, printed: str) -> Run:
+    """Return what a boot that has ended gave."""
+    tests = {test["id"]: test
+             for test in json.loads((RESULTS / f"parts/vm-{name}.json").read_text())}
+    failures = [line for line in printed.splitlines() if line.startswith("FAIL ")]
+    return Run(status, failures, tests[f"vm/boot_{name}"]["reason"], tests,
+               console(name).read_text(errors="replace"))
+
+
+def boot(name: str, job: str, *jobs: str, limit: int = 300) -> Run:
+    """Boot with these jobs."""
+    status, printed, _ = boot_apart(name, Path(os.environ["CF_KERNEL"]), job,
+                                    f"--time-limit={limit}", *(f"--job={more}" for more in jobs))
+    return result(name, status, printed)
+
+
+def fails(name: str, *jobs: str, limit: int = 300) -> Run:
+    """Boot with these jobs, which must fail for one reason."""
+    run = boot(name, *jobs, limit=limit)
+    assert run.status == 1 and len(run.failures) == 1, run.failures
+    return run
+
+
+def started(name: str) -> subprocess.Popen[str]:
+    """Start a boot that does not end; return when its kernel has spoken."""
+    console(name).unlink(missing_ok=True)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "selftests.vm.boot", f"--kernel={os.environ['CF_KERNEL']}",
+         f"--tree={os.environ['CF_TREE']}", f"--results={RESULTS}", f"--name={name}",
+         "--job=cmd=sleep 1000:demo"], cwd=ROOT, stdin=subprocess.DEVNULL, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env={**os.environ, "KVM": "0"})
+    end = time.monotonic() + 60
+    while time.monotonic() < end and not (
+            console(name).exists() and b"Linux version" in console(name).read_bytes()):
+        time.sleep(0.5)
+    assert process.poll() is None
+    return process
 
 
 def qemus_of(directory: Path) -> list[str]:
@@ -105,7 +92,7 @@ def qemus_of(directory: Path) -> list[str]:
     return found
 
 
-def test_runner_good(boot: Boot) -> None:
+def test_runner_good() -> None:
     run = boot("runner-good", "kunit", GOOD,
                f"{HEAD} 1..2 'ok 1 a' 'ok 2 b # SKIP no such device':skips")
     assert run.failures == [] and run.status == 0
@@ -118,63 +105,63 @@ def test_runner_good(boot: Boot) -> None:
     assert "reboot: Power down" in run.console
 
 
-def test_runner_planted_warn(boot: Boot) -> None:
+def test_runner_planted_warn() -> None:
     """The job itself passes; only the kernel log shows it."""
-    run = boot.fails("runner-warn", f"{HEAD} 1..1 'ok 1 works'; "
-                     "echo WARNING > /sys/kernel/debug/provoke-crash/DIRECT:demo")
+    run = fails("runner-warn", f"{HEAD} 1..1 'ok 1 works'; "
+                "echo WARNING > /sys/kernel/debug/provoke-crash/DIRECT:demo")
     assert "lkdtm: Performing direct entry WARNING" in run.console, (
         "LKDTM did not run: CF_KERNEL needs CONFIG_LKDTM")
     assert re.match(r"splat: WARNING: \S*drivers/misc/lkdtm/bugs\.c:", run.reason)
 
 
-def test_runner_missing_end_marker(boot: Boot) -> None:
+def test_runner_missing_end_marker() -> None:
     """A complete job, then the guest is off before the end mark."""
-    run = boot.fails("runner-noend", GOOD, f"{HEAD} 1..1 'ok 1 x'; "
-                     "echo o > /proc/sysrq-trigger; sleep 100:off")
+    run = fails("runner-noend", GOOD, f"{HEAD} 1..1 'ok 1 x'; "
+                "echo o > /proc/sysrq-trigger; sleep 100:off")
     assert run.reason.startswith("no end mark: the guest ended while cmd=")
     assert run.tests["demo/works"]["status"] == "pass"
 
 
-def test_runner_all_skipped(boot: Boot) -> None:
+def test_runner_all_skipped() -> None:
     """A job that tests nothing does not pass because it says why."""
-    run = boot.fails("runner-skips", f"{HEAD} 1..2 'ok 1 a # SKIP no such device' "
-                     "'ok 2 b # SKIP neither':demo")
+    run = fails("runner-skips", f"{HEAD} 1..2 'ok 1 a # SKIP no such device' "
+                "'ok 2 b # SKIP neither':demo")
     assert run.reason.endswith("all of it was skipped: no such device")
     assert run.tests["demo/b"]["status"] == "skip"
 
 
-def test_runner_failing_subtest(boot: Boot) -> None:
+def test_runner_failing_subtest() -> None:
     """The boot passes, the subtest fails with its diagnostics."""
-    run = boot.fails("runner-fail", f"{HEAD} 1..2 'ok 1 a' '# 1 is not 2' 'not ok 2 b':demo")
+    run = fails("runner-fail", f"{HEAD} 1..2 'ok 1 a' '# 1 is not 2' 'not ok 2 b':demo")
     assert run.failures == ["FAIL demo/b: 1 is not 2"]
     assert run.tests["vm/boot_runner-fail"]["status"] == "pass"
 
 
-def test_runner_time_limit(boot: Boot) -> None:
-    run = boot.fails("runner-limit", "cmd=sleep 1000:demo", limit=15)
+def test_runner_time_limit() -> None:
+    run = fails("runner-limit", "cmd=sleep 1000:demo", limit=15)
     assert re.fullmatch("time limit of 15 s reached .*, QEMU killed", run.reason)
-    assert run.seconds < 30
     assert "Linux version" in run.console
-    assert qemus_of(boot.console("runner-limit").parent) == []
+    assert qemus_of(console("runner-limit").parent) == []
 
 
-def test_runner_interrupt(boot: Boot) -> None:
-    process = boot.started("runner-int")
+def test_runner_interrupt() -> None:
+    process = started("runner-int")
     process.send_signal(signal.SIGINT)
-    run = boot.finish(process, "runner-int")
+    printed, _ = process.communicate()
+    run = result("runner-int", process.returncode, printed)
     assert run.status == 130
     assert run.failures == ["FAIL vm/boot_runner-int: interrupted, QEMU killed"]
     assert "Linux version" in run.console
-    assert qemus_of(boot.console("runner-int").parent) == []
+    assert qemus_of(console("runner-int").parent) == []
 
 
-def test_runner_killed(boot: Boot) -> None:
+def test_runner_killed() -> None:
     """No virtual machine is left, and no result counts."""
-    process = boot.started("runner-kill")
+    process = started("runner-kill")
     process.kill()
     process.wait()
     end = time.monotonic() + 10
-    while qemus_of(boot.console("runner-kill").parent) and time.monotonic() < end:
+    while qemus_of(console("runner-kill").parent) and time.monotonic() < end:
         time.sleep(0.2)
-    assert qemus_of(boot.console("runner-kill").parent) == []
-    assert not (boot.results / "parts/vm-runner-kill.json").exists()
+    assert qemus_of(console("runner-kill").parent) == []
+    assert not (RESULTS / "parts/vm-runner-kill.json").exists()
