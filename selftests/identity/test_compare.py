@@ -161,11 +161,3 @@ def test_empty_directory(tmp_path: Path) -> None:
     (tmp_path / "b").mkdir()
     with pytest.raises(BadInput, match="no object in "):
         compared(build(tmp_path / "a"), tmp_path / "b")
-
-
-def test_not_an_object(tmp_path: Path) -> None:
-    a, b = build(tmp_path / "a"), build(tmp_path / "b")
-    path = b / "dir/unit.o"
-    path.write_bytes(path.read_bytes()[:-200])
-    with pytest.raises(BadInput, match="dir/unit.o"):
-        compared(a, b)
