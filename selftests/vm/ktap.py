@@ -106,7 +106,7 @@ def _program(name: str, output: list[str], result: str | None, errors: list[str]
         elif re.match(r"(not )?ok \d+\b", line):
             results += 1
             body.append("  " + fix_result(line))
-        elif not VERSION.match(line):
+        elif not VERSION.search(line):
             body.append("  # " + line.strip().removeprefix("# "))
     if results and planned is None:
         errors.append(f"{name}: no plan")

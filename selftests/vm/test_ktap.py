@@ -53,7 +53,7 @@ not ok 1 selftests: demo: harness # exit=1
 # TAP version 13
 # 1..0 # SKIP not rootok 2 selftests: demo: skips # SKIP
 # selftests: demo: last
-# TAP version 13
+# KTAP version 1
 # ok 1 x
 # ok 2 x
 # 1..2
