@@ -102,6 +102,8 @@ def _program(name: str, output: list[str], result: str | None, errors: list[str]
     results, skip = 0, ""
     for line in output:
         if plan := PLAN.match(line):
+            if planned is not None:
+                errors.append(f"{name}: a second plan")
             planned, skip = int(plan[1]), plan[2] or ""
         elif re.match(r"(not )?ok \d+\b", line):
             results += 1

@@ -153,7 +153,9 @@ ok 2 selftests: demo: known # XFAIL"""
      "p: 1 of 2 planned results"),
     ("1..1\n# selftests: d: p\n# ok 1 a\nok 1 selftests: d: p\n", "selftests: d: p: no plan"),
     ("1..1\n# selftests: d: p\n# 1..1\n# ok 1 a\n# ok 2 b\nok 1 selftests: d: p\n",
-     "selftests: d: p: 2 results for a plan of 1")])
+     "selftests: d: p: 2 results for a plan of 1"),
+    ("1..1\n# selftests: d: p\n# 1..2\n# ok 1 a\n# 1..2\n# ok 1 b\nok 1 selftests: d: p\n",
+     "selftests: d: p: a second plan")])
 def test_broken_plan_is_an_error(parser: ModuleType, text: str, error: str) -> None:
     assert error in run(parser, text and f"TAP version 13\n{text}").errors
 
