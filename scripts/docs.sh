@@ -6,7 +6,8 @@
 
 "$VENV/bin/sphinx-build" -W --keep-going -q "$ROOT/Documentation" "$BUILD/docs"
 say "$BUILD/docs/index.html"
-mapfile -t pages < <(sed -n 's|^+++ b/Documentation/\(.*\.rst\).*|\1|p' "$QUILT_PATCHES"/*/*.patch | sort -u)
+# Not the indexes: they name pages of folders that are not built here
+mapfile -t pages < <(sed -n 's|^+++ b/Documentation/\(.*\.rst\).*|\1|p' "$QUILT_PATCHES"/*/*.patch | grep -v /index.rst | sort -u)
 mapfile -t folders < <(printf '%s\n' "${pages[@]}" | sed -E 's,^(arch/[^/]*|[^/]*)/.*,\1,' | sort -u)
 log=$BUILD/kernel-docs.log
 say "the kernel's folders ${folders[*]} (2 to 5 minutes)"
