@@ -126,7 +126,7 @@ boots=$(scripts/python.sh -m selftests.vm.boots --list)
 mapfile -t plain < <(awk '$2 == "vm" {print $1}' <<< "$boots")
 run boots scripts/python.sh -m selftests.vm.boots "${plain[@]}"
 [ -n "${GROUP:-}" ] || background 0 queue scripts/pytest.sh queue \
-	-m "not static and not robust and not signals and not full" selftests/queue
+	-m "not static and not robust and not full" selftests/queue
 for name in $(tested "${chosen[@]}"); do
 	run "$name" scripts/pytest.sh "$name" -m "not full and not bench and not late and not debug" \
 		"selftests/$name"
@@ -143,11 +143,7 @@ while read -r name kernel; do
 	spare "vm-$name" scripts/python.sh -m selftests.vm.boots "$name"
 done <<< "$boots"
 marked debug
-if [ -z "${GROUP:-}" ]; then
-	joined
-	# They take the kernel away from all others
-	spare signals scripts/pytest.sh signals -m signals selftests/queue
-fi
+joined
 if [ "$mode" = full ]; then
 	jobs=$(python3 selftests/jobs.py list)
 	while read -r name _; do

@@ -25,7 +25,6 @@ MARKERS = (
     "bench: depends on time; `make bench` runs these",
     "full: too long for every run; `make test-full` runs these",
     "robust: interruptions and bad input, on small trees of their own",
-    "signals: interruptions of a build of the kernel under test",
 )
 NO_REASON = ("", "Skipped", "unconditional skip")
 

@@ -21,7 +21,6 @@ import pytest
 from selftests.queue.minikernel import make_pin, make_queue, make_tarball, make_tree, sums
 
 ROOT = Path(os.environ.get("CF_ROOT", Path(__file__).resolve().parents[2]))
-BUILD = Path(os.environ.get("CF_BUILD", ROOT / "build"))
 CACHE = Path(os.environ.get("CF_CACHE", Path.home() / ".cache/cache-footprint"))
 EDIT = "int an_edit_of_the_user;\n"
 STORE = ".cache-footprint.git"
@@ -29,13 +28,8 @@ GIVEN = ("CF_", "QUILT", "MAKE", "KDIR", "GROUP", "FORCE", "DISCARD", "LINUX_")
 pytestmark = pytest.mark.robust
 
 
-def script(
-    words: str, work: Path, errors: int = subprocess.STDOUT, **variables: object
-) -> subprocess.Popen:
-    """Start a script with arguments in a process group of its own, working below `work`.
-
-    errors: where what it prints on stderr goes.
-    """
+def script(words: str, work: Path, **variables: object) -> subprocess.Popen:
+    """Start a script with arguments in a process group of its own, working below `work`."""
     name, *arguments = words.split()
     env = {key: value for key, value in os.environ.items() if not key.startswith(GIVEN)}
     env |= {"BUILD": f"{work}/build", "CACHE": f"{work}/cache"}
@@ -44,14 +38,14 @@ def script(
     # A job in the background ignores SIGINT
     return subprocess.Popen([ROOT / "scripts" / name, *arguments], env=env, text=True,
                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                            stderr=errors, start_new_session=True,
+                            stderr=subprocess.STDOUT, start_new_session=True,
                             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
 
 
 def passes(process: subprocess.Popen) -> str:
     """Return what a program prints; it must end with 0."""
-    out, err = process.communicate(timeout=900)
-    assert process.returncode == 0, f"exit code {process.returncode}: {out}{err}"
+    out, _ = process.communicate(timeout=900)
+    assert process.returncode == 0, f"exit code {process.returncode}: {out}"
     return out
 
 
