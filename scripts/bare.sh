@@ -82,7 +82,7 @@ inside() {
 	mount --rbind /dev "$root/dev"
 	variables+=(PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin)
 	variables+=(GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=safe.directory "GIT_CONFIG_VALUE_0=*")
-	for name in CI JOBS KVM FRESH DEADLINE LIMIT_MINUTES DEBIAN_MIRROR KERNEL_MIRROR LINUX_SHA256 \
+	for name in CI JOBS KVM FRESH DEADLINE LIMIT_MINUTES DEBIAN_MIRROR LINUX_SHA256 \
 		http_proxy https_proxy no_proxy; do
 		[ -z "${!name:-}" ] || variables+=("$name=${!name}")
 	done

@@ -5,7 +5,7 @@
 #   LINUX_TARBALL=file  a tarball or Debian package (LINUX_SHA256= when it is not the pinned one)
 #   the cache           $XDG_CACHE_HOME/cache-footprint
 #   the pin's sources   configs/kernel.pin: Debian packages from the machine's own mirror
-#                       (DEBIAN_MIRROR= names another), kernel.org (or KERNEL_MIRROR=, file:// too)
+#                       (DEBIAN_MIRROR= names another)
 #   a newer release     of the same VERSION.PATCHLEVEL from that mirror, if the series applies to it
 # What the pin names must have its recorded SHA-256 sum. An interrupted run leaves nothing that the
 # next one would take for whole.
@@ -13,12 +13,10 @@
 . "$(dirname "$0")/debian.sh"
 # shellcheck source=../configs/kernel.pin
 . "$PIN"
-KERNEL_MIRROR=${KERNEL_MIRROR:-https://cdn.kernel.org/pub/linux/kernel}
 STAMP=$BUILD/linux.base
 work=
 newer=	# the version of a newer release that takes the pinned one's place
 
-# What a download has so far stays in the cache, for the next run to continue
 cleanup() { [ -z "$work" ] || rm -rf "$work"; }
 trap cleanup EXIT
 trap 'warn "interrupted; run it again to continue"; exit 130' INT TERM
@@ -33,7 +31,7 @@ check_version() {
 }
 
 # pinned_sums: every sum that the pin records, and LINUX_SHA256=
-pinned_sums() { printf '%s\n' "${sources[@]##* }" "${LINUX_SHA256:-}" | grep -v '^-\?$' || true; }
+pinned_sums() { printf '%s\n' "${sources[@]##* }" ${LINUX_SHA256:+"$LINUX_SHA256"}; }
 
 # verified FILE [SUM]: whether FILE has this sum, or any pinned one
 verified() { grep -qxF "$(sha256 "$1")" <<< "${2:-$(pinned_sums)}"; }
@@ -65,16 +63,12 @@ inner_tarball() {
 	mv "$tarball.part" "$tarball"
 }
 
-# sum_of SUM: a recorded sum, or LINUX_SHA256= (which may be empty) in place of -
-sum_of() { [ "$1" != - ] && echo "$1" || echo "${LINUX_SHA256:-}"; }
-
 cached_tarball() {
 	local source name sum
 	for source in "${sources[@]}"; do
-		name=${source% *}
-		tarball=$CACHE/${name##*[ /]}
-		sum=$(sum_of "${source##* }")
-		if [ -z "$sum" ] || [ ! -f "$tarball" ]; then continue; fi
+		read -r _ _ _ name sum <<< "$source"
+		tarball=$CACHE/$name
+		[ -f "$tarball" ] || continue
 		verified "$tarball" "$sum" && return
 		# A newer release has the same name in Debian
 		[ "$(cat "$tarball.newer" 2>/dev/null)" != "$(sha256 "$tarball")" ] || continue
@@ -90,7 +84,7 @@ from_sources() {
 	local source words
 	for source in "${sources[@]}"; do
 		read -ra words <<< "$source"
-		"from_${words[0]}" "${words[@]:1}" && return
+		from_deb "${words[@]}" && return
 	done
 	return 1
 }
@@ -102,7 +96,7 @@ take_deb() {
 	rm -f "$apt/$1"_*.deb
 }
 
-# from_deb SUITE PACKAGE VERSION TARBALL SUM
+# from_deb SUITE PACKAGE VERSION TARBALL SUM: what comes with another sum is removed
 from_deb() {
 	local apt apt_options have
 	debian_suite_ready "$1" || return 1
@@ -111,26 +105,7 @@ from_deb() {
 		{ warn "$1 of the mirror has no $2 $3 (it has: ${have:-none})"; return 1; }
 	say "downloading $2 $3 by apt"
 	take_deb "$2" "$3" || return 1
-	fetched "$5"
-}
-
-# from_url PATH SUM. Tested against a local directory only.
-from_url() {
-	local sum
-	sum=$(sum_of "$2")
-	[ -n "$sum" ] ||
-		{ warn "kernel.org's tarball is not taken without a checksum: set LINUX_SHA256="; return 1; }
-	tarball=$CACHE/${1##*/}
-	say "downloading $KERNEL_MIRROR/$1"
-	curl --fail --location --continue-at - --show-error --silent --output "$tarball.part" \
-		"$KERNEL_MIRROR/$1" || { warn "the download failed"; return 1; }
-	mv "$tarball.part" "$tarball"
-	fetched "$sum"
-}
-
-# fetched SUM: the tarball that has come must have this sum; another one is removed
-fetched() {
-	verified "$tarball" "$1" && return
+	verified "$tarball" "$5" && return
 	rm -f "$tarball"
 	die "${tarball##*/} came with another SHA-256 sum than the pinned one; it was removed"
 }

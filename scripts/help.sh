@@ -17,7 +17,7 @@ fi
 cat <<'END'
 
   BUILD=dir   where to work (default build)      CACHE=dir   for downloads and verdicts
-  INSTALL=0   never install packages             KERNEL_MIRROR=, LINUX_SHA256=  for kernel.org
+  INSTALL=0   never install packages             LINUX_SHA256=  the sum of LINUX_TARBALL=
   JOBS=n      compile jobs (default: all CPUs)   CC=, LLVM=, HOSTCC=, KBUILD_BUILD_TIMESTAMP=
   FRESH=1     prove again what passed before     KVM=1       use KVM instead of QEMU's TCG
 END
