@@ -82,7 +82,7 @@ test: ## All checks, or those of GROUP=; ends with the numbers passed, failed, s
 test-full: ## make test plus the slow jobs below (JOB=name: one of them); resumes where it stopped
 	+@scripts/test.sh $(if $(JOB),job,full)
 test-bare: ## make and make test in a bare Debian root, nothing cached (as root)
-	@scripts/bare.sh test
+	@scripts/bare.sh run
 bench: ## Time copies and walks in user space on an idle machine (GROUP= ROUNDS= SHORT=1: into a file)
 	@$(MAKE) GROUP= apply
 	@scripts/bench.sh

@@ -4,8 +4,7 @@
 # git and make, nothing else.
 #   bare.sh ci      this checkout at its own path, with the user's cache (downloads, ccache, .debs);
 #                   without the right to make or mount a root, on this system: one line says so
-#   bare.sh test    a clone of HEAD and no cache; prints times and disk
-#   bare.sh run COMMAND      the same clone, with a command of bash's instead of the two
+#   bare.sh run [COMMAND]    a clone of HEAD and no cache; a command of bash's instead of the two
 # The root stays in the cache as debootstrap left it. Each run works on an overlay (else a copy) of
 # it, in mount and process namespaces of its own: nothing stays mounted or running. The Debian
 # mirror, proxies and certificates are those of this system.
@@ -65,7 +64,7 @@ bind() {
 	mount --bind "$1" "$root${2:-$1}"
 }
 
-# inside MODE [COMMAND]: in namespaces of its own, the mounts and the two commands, or this one
+# inside MODE COMMAND: in namespaces of its own, the mounts and the command
 inside() {
 	local name place=$ROOT variables=("HOME=$HOME" "TERM=${TERM:-dumb}" LANG=C.UTF-8)
 	local overlay="lowerdir=$BASE,upperdir=$work/upper,workdir=$work/overlay"
@@ -97,28 +96,15 @@ inside() {
 		place=$HOME/cache-footprint
 		git clone -q "$ROOT" "$root$place"
 	fi
-	chroot "$root" env -i "${variables[@]}" bash -c '
-		set -eo pipefail
-		cd "$1"
-		if [ -n "$2" ]; then
-			eval "$2" </dev/null
-			exit
-		fi
-		date +%s > ~/times
-		make </dev/null
-		date +%s >> ~/times
-		code=0
-		make test </dev/null 2>&1 | tee ~/log || code=$?
-		date +%s >> ~/times
-		exit "$code"' bare "$place" "${2:-}"
+	chroot "$root" env -i "${variables[@]}" bash -c 'cd "$1" && eval "$2" </dev/null' bare "$place" "$2"
 }
 
-mode=${1:-}
+mode=${1:-} command=${2:-make && make test}
 case $mode in
-inside)	trap - EXIT INT TERM; work=$3; inside "$2" "${4:-}"; exit ;;
-ci | test)	[ $# = 1 ] || die "$mode takes no command" ;;
-run)	[ $# = 2 ] || die "usage: bare.sh run COMMAND" ;;
-*)	die "usage: bare.sh ci|test|run COMMAND" ;;
+inside)	trap - EXIT INT TERM; work=$3; inside "$2" "$4"; exit ;;
+ci)	[ $# = 1 ] || die "ci takes no command" ;;
+run)	[ $# -le 2 ] || die "usage: bare.sh run [COMMAND]" ;;
+*)	die "usage: bare.sh ci|run [COMMAND]" ;;
 esac
 mkdir -p "$CACHE"
 exec 9>"$CACHE/.lock-bare"
@@ -134,36 +120,12 @@ if [ "$mode" != ci ]; then
 elif ! reason=$(possible); then
 	say "the two commands run on this system, not in a bare root: ${reason##*$'\n'}"
 	cd "$ROOT"
-	make </dev/null && make test </dev/null
+	eval "$command" </dev/null
 	exit
 fi
 
 # In the background, for the traps to run at once; all that it started ends with unshare
-unshare --mount --pid --fork --kill-child "$ROOT/scripts/bare.sh" inside "$mode" "$work" "${2:-}" &
+unshare --mount --pid --fork --kill-child "$ROOT/scripts/bare.sh" inside "$mode" "$work" "$command" &
 # unshare blocks SIGTERM while it waits
 trap 'kill -KILL $!; wait $! || true; warn "interrupted"; exit 130' INT TERM
-code=0
-wait $! || code=$?
-[ "$mode" = test ] || exit "$code"
-
-mib() { du -sm "$@" 2>/dev/null | awk '{sum += $1} END {print sum + 0}'; }
-minutes() { awk -v s="$1" 'BEGIN {printf "%.1f minutes", s / 60}'; }
-
-# record: what the run in the root left in its home directory, as lines for Documentation/results.rst
-record() {
-	local start made tested processor packages home=$work/upper$HOME
-	{ read -r start; read -r made; read -r tested; } < "$home/times"
-	processor=$(awk -F': ' '/^model name/ {n = $2} /^cpu family/ {f = $2} /^model\t/ {m = $2}
-		END {print n " (family " f ", model " m ")"}' /proc/cpuinfo)
-	packages=$(mib "$work/upper/usr" "$work/upper/var")
-	echo "On $(date +%F), $(nproc) CPUs of $processor, Linux $(uname -r), series $(series_hash)::"
-	echo
-	echo "    $(grep -E "^[0-9]+ passed" "$home/log" | tail -n 1)"
-	echo "    make $(minutes $((made - start))), make test $(minutes $((tested - made)));" \
-		"cold: no download, no compiler cache"
-	echo "    disk: packages $packages MiB, build/ $(mib "$home/cache-footprint/build") MiB," \
-		"cache $(mib "$home/.cache") MiB"
-}
-
-[ "$code" != 0 ] || record
-exit "$code"
+wait $!
