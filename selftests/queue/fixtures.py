@@ -8,7 +8,6 @@ import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from selftests.queue.checks_apply import quilt
 from selftests.queue.checks_files import file_name
 from selftests.queue.patchqueue import GATE, Queue, load_queue
 from selftests.queue.scratch import Sources
@@ -98,16 +97,6 @@ class Builder:
     def write(self) -> Queue:
         """Write the series file and load the queue."""
         (self.repo / "series").write_text("\n".join(self.series) + "\n")
-        return load_queue(self.repo)
-
-    def canonical(self) -> Queue:
-        """Bring every patch to quilt's form, and load the queue."""
-        queue = self.write()
-        work = shutil.copytree(self.base, self.root / "canonical")
-        for _ in queue.patches:
-            for word in ("push", "refresh"):
-                done = quilt(queue, work, word)
-                assert done.returncode == 0, done.stdout
         return load_queue(self.repo)
 
     def alter(self, subject: str, old: str, new: str) -> Queue:

@@ -49,8 +49,7 @@ def test_selftest_apply(builder: Builder, tmp_path: Path) -> None:
 
 
 def test_selftest_refresh_stable(builder: Builder, tmp_path: Path) -> None:
-    builder.patch(SUBJECT).canonical()
-    queue = builder.alter(SUBJECT, "--- a/lib/a.c", "Index: a/lib/a.c\n--- a/lib/a.c")
+    queue = builder.patch(SUBJECT).alter(SUBJECT, "--- a/lib/a.c", "Index: a/lib/a.c\n--- a/lib/a.c")
     some(checks.check_refresh_stable(queue, builder.sources, tmp_path / "bad"), "changes it")
 
 

@@ -76,7 +76,7 @@ def test_edit_loop(queue: Queue, sources: Sources, tmp_path: Path) -> None:
 @pytest.mark.static
 def test_refresh_does_not_apply(builder: Builder) -> None:
     """A later patch that no longer applies is named, and no patch file changes."""
-    queue = builder.patch("lib: Count from one").line("lib: Count on", 21).canonical()
+    queue = builder.patch("lib: Count from one").line("lib: Count on", 21).write()
     first = queue.patches[0].path
     first.write_text(first.read_text().replace("+changed 20", "+moved 20"))
     before = {path: path.read_bytes() for path in builder.patches.iterdir()}

@@ -411,19 +411,6 @@ def test_robust_new_changelog_keeps_times(mini: Mini) -> None:
     assert changed == ["new3.c"], changed
 
 
-def test_robust_no_commit_of_the_push(mini: Mini) -> None:
-    """Without the store, edits are found all the same."""
-    with unchanged(mini.tree):
-        mini.passes("apply")
-        shutil.rmtree(mini.tree / STORE)
-        edited = mini.tree / "lib/new5.c"
-        text = edited.read_text()
-        edited.write_text(EDIT)
-        mini.fails("unapply", "edits")
-        edited.write_text(text)
-        mini.passes("unapply")
-
-
 def test_robust_changed_series_does_not_fit(mini: Mini) -> None:
     """The series on the tree stays when the changed one does not apply."""
     mini.passes("apply")
