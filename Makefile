@@ -17,7 +17,7 @@ $(foreach v,$(given),$(if $($(v)),$(eval export $(v)),$(eval unexport $(v))))
 stage = scripts/stage.sh
 texts = $(wildcard $(patsubst %,selftests/%/text.py,$(or $(GROUP),*)))
 
-.PHONY: all help preflight tools base apply unapply kernel kselftests boot shell menuconfig \
+.PHONY: all help preflight tools base apply unapply kernel kselftests boot shell \
 	refresh lint check model model-tables text identity test test-full test-bare \
 	bench results-add docs export branch mail ktap clean distclean
 
@@ -56,8 +56,6 @@ boot: kernel ## Boot it once in QEMU and run its KUnit tests (KVM=1 to use KVM)
 	@scripts/python.sh -m selftests.vm.boots --when make
 shell: kernel ## An interactive virtual machine on this kernel (virtme-ng; Ctrl-D ends it)
 	@scripts/shell.sh
-menuconfig: apply ## Change the configuration of the virtual machine's kernel
-	+@TARGETS=menuconfig scripts/kernel.sh vm
 refresh: ## Bring the later patches to quilt's form after a change in an earlier one
 	@CF_ROOT="$(CURDIR)" CF_TREE="$(or $(KDIR),$(BUILD)/linux)" PYTHONDONTWRITEBYTECODE=1 \
 		python3 -m selftests.queue.refresh

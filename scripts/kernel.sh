@@ -4,11 +4,11 @@
 # (CF_TREE=, default build/linux) into build/out/NAME, with GROUP= into build/out/GROUP/NAME:
 # tinyconfig plus the fragments in that order, by default those of configs/kernels
 # (selftests/groups.py says what a fragment is). The configuration is made anew only when the
-# fragments changed, so that `make menuconfig` lasts. Runs kbuild each time: it knows best what is
+# fragments changed, so that kbuild's menuconfig lasts. Runs kbuild each time: it knows best what is
 # out of date.
 # Honours CC, HOSTCC, LLVM, KBUILD_BUILD_TIMESTAMP and -j; ccache is used when CC is not set.
 # The modules are installed to NAME/modules, as modprobe -d wants them. TARGETS= names other make
-# targets than these; with TARGETS=configure it only configures.
+# targets than these.
 # NAME/.series is the hash of the series in it, or none; there is no such file while a build is not
 # whole.
 . "$(dirname "$0")/lib.sh"
@@ -40,7 +40,7 @@ export KBUILD_BUILD_TIMESTAMP=${KBUILD_BUILD_TIMESTAMP:-Thu Jan  1 00:00:00 UTC 
 export KBUILD_BUILD_VERSION=${KBUILD_BUILD_VERSION:-1}
 export KBUILD_BUILD_USER=${KBUILD_BUILD_USER:-user} KBUILD_BUILD_HOST=${KBUILD_BUILD_HOST:-host}
 
-[ "${TARGETS:-}" = menuconfig ] || rm -f "$out/.series"
+rm -f "$out/.series"
 # A file that was being written when a build was killed may be half of itself, which make takes for
 # whole: what is of the last ten seconds of such a build goes
 written=(find "$out" "(" -path "$out/kselftest*" -o -path "$out/fragments" -o -name ".config*" ")"
@@ -96,11 +96,6 @@ configure() {
 
 trap 'warn "interrupted; run it again to continue"; exit 130' INT TERM
 configure
-[ "${TARGETS:-}" != configure ] || exit 0
-if [ "${TARGETS:-}" = menuconfig ]; then
-	"$ROOT/scripts/tools.sh" menuconfig
-	exec make "${flags[@]}" menuconfig
-fi
 start=$SECONDS
 touch "$out/.building"
 # One line for each 200 compiled files on a pipe, kbuild's own output in the log
