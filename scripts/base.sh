@@ -4,7 +4,7 @@
 #   KDIR=dir            a tree that the user names (used in place, never unpacked over)
 #   LINUX_TARBALL=file  a tarball or Debian package (LINUX_SHA256= when it is not the pinned one)
 #   the cache           $XDG_CACHE_HOME/cache-footprint
-#   the pin's sources   configs/kernel.pin: Debian packages from the machine's own mirror
+#   the pin's package   configs/kernel.pin: a Debian package from the machine's own mirror
 #                       (DEBIAN_MIRROR= names another)
 #   a newer release     of the same VERSION.PATCHLEVEL from that mirror, if the series applies to it
 # What the pin names must have its recorded SHA-256 sum. An interrupted run leaves nothing that the
@@ -13,6 +13,8 @@
 . "$(dirname "$0")/debian.sh"
 # shellcheck source=../configs/kernel.pin
 . "$PIN"
+# shellcheck disable=SC2154	# pinned is the pin's
+read -r suite package release name sum <<< "$pinned"
 STAMP=$BUILD/linux.base
 work=
 newer=	# the version of a newer release that takes the pinned one's place
@@ -30,11 +32,8 @@ check_version() {
 			"(FORCE=1 to try it all the same)"
 }
 
-# pinned_sums: every sum that the pin records, and LINUX_SHA256=
-pinned_sums() { printf '%s\n' "${sources[@]##* }" ${LINUX_SHA256:+"$LINUX_SHA256"}; }
-
-# verified FILE [SUM]: whether FILE has this sum, or any pinned one
-verified() { grep -qxF "$(sha256 "$1")" <<< "${2:-$(pinned_sums)}"; }
+# known SUM: whether this is the pinned sum, or LINUX_SHA256=
+known() { [ "$1" = "$sum" ] || [ "$1" = "${LINUX_SHA256:-none}" ]; }
 
 # warn_newer: whatever is built on a newer base is not of the pinned one
 warn_newer() {
@@ -47,8 +46,9 @@ named_tarball() {
 	*.deb) inner_tarball "$LINUX_TARBALL" ;;
 	*)     tarball=$LINUX_TARBALL ;;
 	esac
-	verified "$tarball" || die "LINUX_TARBALL=$LINUX_TARBALL does not have a pinned SHA-256 sum:" \
-		"truncated, altered or another version (LINUX_SHA256= names its sum)"
+	known "$(sha256 "$tarball")" ||
+		die "LINUX_TARBALL=$LINUX_TARBALL does not have a pinned SHA-256 sum:" \
+			"truncated, altered or another version (LINUX_SHA256= names its sum)"
 }
 
 # inner_tarball DEB: sets tarball, the one inside a linux-source package, taken out into the cache
@@ -64,28 +64,14 @@ inner_tarball() {
 }
 
 cached_tarball() {
-	local source name sum
-	for source in "${sources[@]}"; do
-		read -r _ _ _ name sum <<< "$source"
-		tarball=$CACHE/$name
-		[ -f "$tarball" ] || continue
-		verified "$tarball" "$sum" && return
-		# A newer release has the same name in Debian
-		[ "$(cat "$tarball.newer" 2>/dev/null)" != "$(sha256 "$tarball")" ] || continue
-		warn "the cached ${tarball##*/} does not have its pinned SHA-256 sum" \
-			"(truncated or altered): fetching it again"
-		rm -f "$tarball"
-	done
-	return 1
-}
-
-# from_sources: the first of the pin's sources that has the tarball
-from_sources() {
-	local source words
-	for source in "${sources[@]}"; do
-		read -ra words <<< "$source"
-		from_deb "${words[@]}" && return
-	done
+	tarball=$CACHE/$name
+	[ -f "$tarball" ] || return 1
+	[ "$(sha256 "$tarball")" != "$sum" ] || return 0
+	# A newer release has the same name in Debian
+	[ "$(cat "$tarball.newer" 2>/dev/null)" != "$(sha256 "$tarball")" ] || return 1
+	warn "the cached $name does not have its pinned SHA-256 sum" \
+		"(truncated or altered): fetching it again"
+	rm -f "$tarball"
 	return 1
 }
 
@@ -96,16 +82,16 @@ take_deb() {
 	rm -f "$apt/$1"_*.deb
 }
 
-# from_deb SUITE PACKAGE VERSION TARBALL SUM: what comes with another sum is removed
-from_deb() {
+# pinned_tarball: sets tarball, out of the pin's package; what comes with another sum is removed
+pinned_tarball() {
 	local apt apt_options have
-	debian_suite_ready "$1" || return 1
-	have=$(debian_has "$2")
-	[[ " $have " == *" $3 "* ]] ||
-		{ warn "$1 of the mirror has no $2 $3 (it has: ${have:-none})"; return 1; }
-	say "downloading $2 $3 by apt"
-	take_deb "$2" "$3" || return 1
-	verified "$tarball" "$5" && return
+	debian_suite_ready "$suite" || return 1
+	have=$(debian_has "$package")
+	[[ " $have " == *" $release "* ]] ||
+		{ warn "$suite of the mirror has no $package $release (it has: ${have:-none})"; return 1; }
+	say "downloading $package $release by apt"
+	take_deb "$package" "$release" || return 1
+	[ "$(sha256 "$tarball")" != "$sum" ] || return 0
 	rm -f "$tarball"
 	die "${tarball##*/} came with another SHA-256 sum than the pinned one; it was removed"
 }
@@ -117,7 +103,7 @@ newer_tarball() {
 		debian_suite_ready "$suite" || continue
 		read -r latest _ <<< "$(debian_has "$newer_package")"
 		[[ $latest == "${version%.*}".* ]] || continue
-		warn "no source has Linux $version any more: trying $newer_package $latest of $suite"
+		warn "the mirror has Linux $version no more: trying $newer_package $latest of $suite"
 		take_deb "$newer_package" "$latest" || continue
 		sha256 "$tarball" > "$tarball.newer"
 		newer=$latest
@@ -155,19 +141,19 @@ unpack() {
 
 # check_unpacked: the tree of an earlier run must be what would be unpacked now
 check_unpacked() {
-	local sum
+	local unpacked
 	[ -f "$STAMP" ] ||
 		die "$BUILD/linux was not unpacked by this script; move it away or name it as KDIR="
 	check_version "$BUILD/linux"
-	{ read -r _; read -r sum; read -r newer; } < "$STAMP" || true
+	{ read -r _; read -r unpacked; read -r newer; } < "$STAMP" || true
 	if [ -n "${LINUX_TARBALL:-}" ]; then
 		named_tarball
-		[ "$(sha256 "$tarball")" = "$sum" ] || die "$BUILD/linux comes from another tarball" \
+		[ "$(sha256 "$tarball")" = "$unpacked" ] || die "$BUILD/linux comes from another tarball" \
 			"than $LINUX_TARBALL: make distclean first"
 	fi
 	if [ -n "$newer" ]; then
 		warn_newer
-	elif ! pinned_sums | grep -qxF "$sum"; then
+	elif ! known "$unpacked"; then
 		die "$BUILD/linux is not the base that configs/kernel.pin pins now:" \
 			"make distclean first, or KDIR= keeps it"
 	fi
@@ -188,7 +174,7 @@ if [ -n "${LINUX_TARBALL:-}" ]; then
 	named_tarball
 else
 	need_space "$CACHE" "${NEED_CACHE_MIB:-700}" "the download"
-	cached_tarball || from_sources || newer_tarball || die "no base kernel $version to be had:" \
+	cached_tarball || pinned_tarball || newer_tarball || die "no base kernel $version to be had:" \
 		"no network? LINUX_TARBALL=file or KDIR=tree names one"
 fi
 unpack

@@ -8,7 +8,7 @@ from pathlib import Path
 SPDX = "# SPDX-License-Identifier: GPL-2.0\n"
 MAKEFILE = SPDX + "VERSION = {0}\nPATCHLEVEL = {1}\nSUBLEVEL = {2}\nEXTRAVERSION =\nNAME = Small\n"
 PIN = """version=7.3.4
-sources=("later linux-source-7.3 7.3.4-1 linux-source-7.3.tar.xz {digest}")
+pinned="later linux-source-7.3 7.3.4-1 linux-source-7.3.tar.xz {digest}"
 newer_suites=()
 newer_package=none
 """
@@ -52,7 +52,7 @@ def make_tarball(tree: Path, tarball: Path) -> Path:
 
 
 def make_pin(file: Path, tarball: Path) -> Path:
-    """Write a kernel.pin whose only source is a package with `tarball` in it."""
+    """Write a kernel.pin that names a package with `tarball` in it."""
     file.write_text(PIN.format(digest=hashlib.sha256(tarball.read_bytes()).hexdigest()))
     return file
 
