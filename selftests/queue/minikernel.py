@@ -31,17 +31,14 @@ Change one line.
 """
 
 
-def make_tree(where: Path, version: str = "7.3.4", padding: int = 0) -> Path:
-    """Write a tree of 20 small C files that says it is Linux `version`, and `padding` bytes."""
+def make_tree(where: Path, version: str = "7.3.4") -> Path:
+    """Write a tree of 20 small C files that says it is Linux `version`."""
     (where / "arch/x86").mkdir(parents=True)
     (where / "lib").mkdir()
     (where / "Makefile").write_text(MAKEFILE.format(*version.split(".")))
     for number in range(20):
         lines = [f"int value_{number}_{line};\n" for line in range(40)]
         (where / f"lib/file{number}.c").write_text("".join(lines))
-    if padding:
-        blocks = (hashlib.sha256(str(n).encode()).digest() for n in range(padding // 32))
-        (where / "lib/padding.bin").write_bytes(b"".join(blocks))
     return where
 
 
