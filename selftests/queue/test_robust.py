@@ -578,16 +578,19 @@ class Move:
         return out
 
 
-@pytest.fixture(params=["apply", "unapply"])
+@pytest.fixture(params=["first apply", "apply", "unapply"])
 def move(mini: Mini, request: pytest.FixtureRequest) -> Move:
-    """The series goes onto a tree with another group's patch, or off the tree."""
+    """The series goes onto a tree as it came or with one group on it, or off the tree."""
     mini.take_queue(8, "first", "second")
     base = files(mini.tree)
     mini.passes("apply")
     after = {"apply": files(mini.tree), "unapply": base}
-    if request.param == "apply":
+    if request.param == "first apply":
+        mini.passes("unapply")
+    elif request.param == "apply":
         mini.passes("apply", GROUP="first")
-    return Move(mini, request.param, after[request.param])
+    command = request.param.split()[-1]
+    return Move(mini, command, after[command])
 
 
 @pytest.mark.parametrize("how", ["INT", "TERM"])
