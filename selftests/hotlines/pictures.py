@@ -27,7 +27,7 @@ def hotlines(theme: str) -> Figure:
         axes.set_xlabel("tasks that take turns")
         axes.set_title(NAMES[kind], fontsize=9)
     panels[0].set_ylim(0)
-    panels[0].set_ylabel("L1D misses per context switch")
+    figure.supylabel("L1D misses per context switch", fontsize=9)
     panels[0].legend(fontsize=8)
     return figure
 

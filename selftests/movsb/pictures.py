@@ -6,6 +6,7 @@ from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator
 
 from selftests.results import store
 from selftests.results.figures import STAC_CLAC
@@ -36,6 +37,8 @@ def distance_axis(axes: Axes) -> None:
     axes.set_xticks(DISTANCES, [str(at) for at in DISTANCES])
     axes.set_xlim(0, DISTANCES[-1])
     axes.set_yscale("log")
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.yaxis.set_major_formatter("{x:g}")
     axes.minorticks_off()
     axes.set_xlabel("(dst - src) mod 4096, bytes")
 
@@ -53,7 +56,7 @@ def movsb_distance(theme: str) -> Figure:
                       ls="-" if copy == "movsb" else "--", lw=1.6)
         distance_axis(axes)
         axes.set_title(about(block), fontsize=9)
-    panels[0].set_ylabel(f"cycles ({STAC_CLAC} assumed for STAC, CLAC)")
+    figure.supylabel(f"cycles, of which {STAC_CLAC} are assumed for STAC and CLAC", fontsize=9)
     panels[0].legend(fontsize=8)
     return figure
 
@@ -67,7 +70,7 @@ def pread_distance(theme: str) -> Figure:
         axes.plot(*by_distance(block, "calls/32768", "pread"), color=THEMES[theme][0], lw=1.6)
         distance_axis(axes)
         axes.set_title(about(block), fontsize=9)
-    panels[0].set_ylabel("cycles of pread() of 32 KiB")
+    figure.supylabel("cycles of pread() of 32 KiB", fontsize=9)
     return figure
 
 

@@ -31,7 +31,7 @@ def nontemporal(theme: str) -> Figure:
         axes.set_xlabel("a write of")
         axes.set_title(about(block), fontsize=9)
     panels[0].set_ylim(0)
-    panels[0].set_ylabel("time past the caches / time through them")
+    figure.supylabel("time past the caches / time through them", fontsize=9)
     panels[0].legend(fontsize=8)
     return figure
 

@@ -34,7 +34,7 @@ Draw = Callable[[str], Figure]
 def style(theme: str) -> dict[str, Any]:
     """Return matplotlib's settings of a theme."""
     _, _, text, behind = THEMES[theme]
-    return {"svg.hashsalt": "cache-footprint", "svg.fonttype": "none", "font.size": 9,
+    return {"svg.hashsalt": "cache-footprint", "svg.fonttype": "none", "font.size": 10,
             "axes.grid": True, "grid.alpha": 0.3, "axes.spines.top": False,
             "axes.spines.right": False, "figure.facecolor": behind, "axes.facecolor": behind,
             **dict.fromkeys(("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color",
@@ -48,9 +48,14 @@ def about(block: dict[str, Any]) -> str:
 
 
 def start(panels: int) -> tuple[Figure, list[Axes]]:
-    """Return a figure with panels beside each other that have one axis of values."""
-    figure = Figure(figsize=(3.4 * panels, 3.2), layout="constrained")
-    return figure, list(figure.subplots(1, panels, sharey=True, squeeze=False)[0])
+    """Return a figure with panels, two in a row to be readable on a narrow screen, that have one axis
+    of values."""
+    rows, columns = (panels + 1) // 2, min(panels, 2)
+    figure = Figure(figsize=(3.6 * columns, 2.9 * rows), layout="constrained")
+    axes = list(figure.subplots(rows, columns, sharey=True, squeeze=False).flat)
+    for unused in axes[panels:]:
+        unused.remove()
+    return figure, axes[:panels]
 
 
 def drawn() -> dict[str, tuple[str, Draw]]:
@@ -67,7 +72,7 @@ def draw(name: str, theme: str) -> bytes:
     title, what = drawn()[name]
     with matplotlib.rc_context(style(theme)):
         figure = what(theme)
-        figure.suptitle(title, fontsize=9)
+        figure.suptitle(title, fontsize=10)
         out = io.BytesIO()
         figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
     return re.sub(rb"[ \t]+\n", b"\n", out.getvalue())
