@@ -31,6 +31,8 @@ OPENED = {"blocks", "cells", "depends", "modelled", "runs"}
 PATCHES = "patches of "
 # Where a hunk is in its file: no part of what a table depends on
 HUNK = re.compile(r"^@@ -[0-9,]+ \+[0-9,]+ @@", re.M)
+# Nor are files that no kernel is built from, and no benchmark, as those of copyloops are
+UNBUILT = re.compile(r"--- .*\n\+\+\+ (?:b/)?(?:Documentation/|MAINTAINERS\b|tools/testing/(?!selftests/x86/))")
 TREE_PY = ROOT / "scripts/tree.py"
 
 Table = dict[str, Any]
@@ -98,10 +100,11 @@ def series_hash(queue: Queue, group: str = "") -> str:
 
 
 def group_hash(queue: Queue, group: str) -> str:
-    """Return the hash of a group's diffs in order, without the line numbers of their hunks: a hunk
-    that another patch moved is the same."""
-    return digest("".join(HUNK.sub("@@", patch.diff) for of in queue.groups if of.name == group
-                          for patch in of.patches).encode())
+    """Return the hash of a group's diffs in order, without documents, kselftests and the line numbers
+    of hunks: a hunk that another patch moved is the same."""
+    diffs = [part for of in queue.groups if of.name == group for patch in of.patches
+             for part in re.split(r"^(?=--- .*\n\+\+\+ )", patch.diff, flags=re.M)]
+    return digest("".join(HUNK.sub("@@", part) for part in diffs if not UNBUILT.match(part)).encode())
 
 
 @functools.cache
