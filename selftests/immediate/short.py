@@ -20,8 +20,8 @@ def gains() -> list[Row]:
     return [Row("IMMEDIATE_VALUES", f"{CALLS[call].replace(', ', ' + ')}, cold caches",
                 f"{arrow(*map(statistics.median, misses[call]), digits=1)} L1D misses",
                 evidence("immediate/model"),
-                f"of {len(CALLS)} system calls only {len(fewer)} had fewer misses in every pair of boots, with it "
-                "and without; changing a variable interrupts all CPUs")
+                f"boots with and without it in pairs: {len(fewer)} of {len(CALLS)} system calls had fewer misses in "
+                "each pair; changing a variable interrupts all CPUs")
             for call in fewer[:1]]
 
 
