@@ -58,8 +58,8 @@ MUTANTS = {
     "loop_step": Mutant(INLINE, "__at += 8", "__at += 16", "inline_copies"),
     "constant_twice": Mutant(INLINE, "if (constant)", "if (0)", "const_copies", times=2),
     "variable_short": Mutant(INLINE, "!constant && n < 8", "0", "inline_copies", times=2),
-    "fault_unseen": Mutant(INLINE, "return false", "return true", "const_faults inline_faults",
-                           times=2),
+    "fault_unseen": Mutant(INLINE, "__uaccess_end();\n\treturn false", "__uaccess_end();\n\treturn true",
+                           "const_faults inline_faults", times=2),
     "no_stac": Mutant(INLINE, "__uaccess_begin();\n", ";\n", "Oops", times=2),
     "no_entry": Mutant(INLINE, "_ASM_EXTABLE_UA(1b, %l[label])", '""', "Oops", times=2),
     "from_unmasked": Mutant(HOOK, "from = mask_user_address(from);\n\t\tinstrument",
@@ -76,7 +76,8 @@ MUTANTS = {
     "site_none": Mutant(SITE, "jb 402f", "jb 402f", "", test=SITES),
     "site_entry": Mutant(SITE, "_ASM_EXTABLE_UA(1b + COPY_USER_MOVSB_AT, 2b)", "", "Oops", test=SITES),
     "site_word": Mutant(SITE, "402:	rep movsb", "402:	rep movsw", "residues", test=SITES),
-    "site_count": Mutant(SITE, "	call copy_user_unrolled\\n", "	decl %%ecx\\n", "residues",
+    # As many bytes, which .org counts
+    "site_count": Mutant(SITE, "	call copy_user_unrolled\\n", "	decl %%ecx; nopl (%%rax)\\n", "residues",
                          test=SITES),
 }
 
