@@ -77,7 +77,7 @@ identity: apply ## With every option off, the gated patches change no instructio
 	+@selftests/identity/identity.py
 test: ## All checks, or those of GROUP=; ends with the numbers passed, failed, skipped
 	+@scripts/test.sh
-test-full: ## make test plus the slow jobs below (JOB=name: one of them); resumes where it stopped
+test-full: ## make test plus the slow jobs (make help JOB=list), or JOB=name alone; resumes where it stopped
 	+@scripts/test.sh $(if $(JOB),job,full)
 test-bare: ## make and make test in a bare Debian root, nothing cached (as root)
 	@scripts/bare.sh run

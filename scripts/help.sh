@@ -1,9 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
-# Prints the targets of the Makefile, the groups of the series and the slow jobs, a line each.
+# Prints the targets of the Makefile and the groups of the series, a line each; with JOB=list the slow jobs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 unset GROUP
+if [ "${JOB:-}" = list ]; then
+	printf 'Slow jobs, for make test-full JOB=name, with estimated minutes on two idle cores\n\n'
+	python3 selftests/jobs.py list | awk -F'\t' '{printf "  %-21s %3d  %s\n", $1, $2, $3}'
+	exit
+fi
 echo "usage: make [target] [VARIABLE=value]        (two are enough: make, then make test)"
 echo
 sed -n -E 's/^([a-z-]+):.* ## (.*)/\1\t\2/p' Makefile | sed 's/^all\t/(none)\t/' |
@@ -11,8 +16,6 @@ sed -n -E 's/^([a-z-]+):.* ## (.*)/\1\t\2/p' Makefile | sed 's/^all\t/(none)\t/'
 if command -v python3 >/dev/null; then
 	printf '\nGroups, for GROUP=name or GROUP="a b" with (none), apply, kernel, boot, test, export\n\n'
 	python3 selftests/groups.py list | awk -F'\t' '{printf "  %-17s %s\n", $1, $2}'
-	printf '\nSlow jobs, for make test-full JOB=name, with estimated minutes on two idle cores\n\n'
-	python3 selftests/jobs.py list | awk -F'\t' '{printf "  %-21s %3d  %s\n", $1, $2, $3}'
 fi
 cat <<'END'
 
