@@ -122,5 +122,5 @@ def test_kunit_run(tmp_path: Path) -> None:
         qemu.chmod(0o755)
         words = f"PATH={qemu.parent}:$PATH {words}"
     out = bash(words.replace(" run ", f" run --jobs={os.cpu_count()} --build_dir={tmp_path}/kunit "))
-    passed = re.search(r"Ran \d+ tests: passed: (\d+)(?:, skipped: \d+)?$", out, re.M)
-    assert passed and int(passed[1]) > 10, out[-2000:]
+    ran = re.search(r"Ran (\d+) tests: passed: \1$", out, re.M)
+    assert ran and int(ran[1]) >= 5, out[-2000:]
