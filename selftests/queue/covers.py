@@ -48,7 +48,7 @@ def load_covers(queue: Queue) -> dict[str, Cover]:
         subject, to, words = (" ".join(str(mail[key] or "").split())
                               for key in ("Subject", "To", "Patches"))
         covers[path.stem] = Cover(
-            path.stem, subject, [address for _, address in email.utils.getaddresses([to])],
+            path.stem, subject, [address for _, address in email.utils.getaddresses([to]) if address],
             patches_of(queue, path.stem, words.split()), str(mail.get_payload()))
     return covers
 
