@@ -35,7 +35,7 @@ def test_verify_storm() -> None:
     code, printed, logs = boot_apart(
         "verify_storm", Path(os.environ["CF_OUT"]),
         f"cmd=sh {HERE}/storm.sh {shim} {ROUNDS} {SIZE} {seed}:storm", "--memory=512M",
-        "--time-limit=900", "--append=init_on_alloc=0", "--append=kunit.filter_glob=none")
+        "--time-limit=2700", "--append=init_on_alloc=0", "--append=kunit.filter_glob=none")
     log = (logs / "jobs.log").read_text(errors="replace")
     print(f"STORM_SEED={seed}", *re.findall(r"^# (nontemporal_write_bytes .*)", log, re.M))
     assert code == 0, printed + log[-3000:]
