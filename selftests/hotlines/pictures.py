@@ -16,7 +16,7 @@ NAMES = {"pipe": "processes, pipes", "futex": "processes, a futex", "threads": "
 def hotlines(theme: str) -> Figure:
     """Draw the first-level misses of a switch over the number of tasks, a panel for each kind of ring."""
     table = store.read("hotlines", "model")
-    figure, panels = start(len(KINDS))
+    figure, panels = start(len(KINDS), "L1D misses per context switch")
     for axes, kind in zip(panels, KINDS):
         for cells, name, colour in ((before()["cells"], "mainline's order", THEMES[theme][0]),
                                     (table["cells"], "hotlines", THEMES[theme][1])):
@@ -27,7 +27,6 @@ def hotlines(theme: str) -> Figure:
         axes.set_xlabel("tasks that take turns")
         axes.set_title(NAMES[kind], fontsize=9)
     panels[0].set_ylim(0)
-    figure.supylabel("L1D misses per context switch", fontsize=9)
     panels[0].legend(fontsize=8)
     return figure
 

@@ -47,7 +47,7 @@ def movsb_distance(theme: str) -> Figure:
     """Draw a copy of 4 KiB, mainline's and the series', a panel for each CPU model."""
     blocks = [block for block in store.read("movsb", "bench")["blocks"]
               if by_distance(block, "hot/4096", "series")[0]]
-    figure, panels = start(len(blocks))
+    figure, panels = start(len(blocks), f"cycles, of which {STAC_CLAC} are assumed for STAC and CLAC")
     for axes, block in zip(panels, blocks):
         for copy, name, colour in (("movsb", "mainline", THEMES[theme][0]),
                                    ("series", "this series", THEMES[theme][1])):
@@ -56,7 +56,6 @@ def movsb_distance(theme: str) -> Figure:
                       ls="-" if copy == "movsb" else "--", lw=1.6)
         distance_axis(axes)
         axes.set_title(about(block), fontsize=9)
-    figure.supylabel(f"cycles, of which {STAC_CLAC} are assumed for STAC and CLAC", fontsize=9)
     panels[0].legend(fontsize=8)
     return figure
 
@@ -65,12 +64,11 @@ def pread_distance(theme: str) -> Figure:
     """Draw pread() on the kernel that ran, a panel for each CPU model."""
     blocks = [block for block in store.read("movsb", "bench")["blocks"]
               if by_distance(block, "calls/32768", "pread")[0]]
-    figure, panels = start(len(blocks))
+    figure, panels = start(len(blocks), "cycles of pread() of 32 KiB")
     for axes, block in zip(panels, blocks):
         axes.plot(*by_distance(block, "calls/32768", "pread"), color=THEMES[theme][0], lw=1.6)
         distance_axis(axes)
         axes.set_title(about(block), fontsize=9)
-    figure.supylabel("cycles of pread() of 32 KiB", fontsize=9)
     return figure
 
 

@@ -15,7 +15,7 @@ def nontemporal(theme: str) -> Figure:
     after it, a panel for each CPU model."""
     blocks = [block for block in store.read("nontemporal", "bench_folio")["blocks"]
               if "stream/4096" in block["cells"]]
-    figure, panels = start(len(blocks))
+    figure, panels = start(len(blocks), "time past the caches / time through them")
     for axes, block in zip(panels, blocks):
         for measure, name, colour in (("stream", "the writer", THEMES[theme][0]),
                                       ("bystander_256k", "a task on its CPU, 256 KiB, a line",
@@ -31,7 +31,6 @@ def nontemporal(theme: str) -> Figure:
         axes.set_xlabel("a write of")
         axes.set_title(about(block), fontsize=9)
     panels[0].set_ylim(0)
-    figure.supylabel("time past the caches / time through them", fontsize=9)
     panels[0].legend(fontsize=8)
     return figure
 

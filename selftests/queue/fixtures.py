@@ -14,25 +14,16 @@ from selftests.queue.scratch import Sources
 
 PREPARATIONS = "preparations"
 MAKEFILE = "VERSION = 7\nPATCHLEVEL = 3\nSUBLEVEL = 4\n"
-BODY = "A counter starts at zero, which nobody wants.\n\nStart it at one."
 HEADER = """From: Ann Example <ann@example.org>
 Date: Mon, 2 Nov 2026 10:00:00 +0000
 Subject: [PATCH] {}
 
-{}
+A counter starts at zero, which nobody wants.
 
 ---
 Patch-mainline: not yet, for review
 """
 LINES = "".join(f"line {number}\n" for number in range(1, 41))
-
-
-def change(text: str, *numbers: int) -> str:
-    """Return text with the lines of these numbers (from 1) replaced."""
-    lines = text.splitlines(keepends=True)
-    for number in numbers:
-        lines[number - 1] = f"changed {number}\n"
-    return "".join(lines)
 
 
 @dataclass
@@ -72,15 +63,17 @@ class Builder:
         self.series += [f"# needs: {need}" for need in needs]
         return self
 
-    def patch(self, subject: str, body: str = BODY) -> Builder:
-        """Add a patch of one line; subject is 'subsys: Imperative', body the changelog."""
-        return self.edit(subject, {"lib/a.c": change(self.tree["lib/a.c"], 20)}, body)
+    def patch(self, subject: str) -> Builder:
+        """Add a patch of one line; subject is 'subsys: Imperative'."""
+        return self.line(subject, 20)
 
-    def line(self, subject: str, *numbers: int) -> Builder:
-        """Add a patch that changes the lines of these numbers of lib/a.c."""
-        return self.edit(subject, {"lib/a.c": change(self.tree["lib/a.c"], *numbers)})
+    def line(self, subject: str, number: int) -> Builder:
+        """Add a patch that changes the line of this number (from 1) of lib/a.c."""
+        lines = self.tree["lib/a.c"].splitlines(keepends=True)
+        lines[number - 1] = f"changed {number}\n"
+        return self.edit(subject, {"lib/a.c": "".join(lines)})
 
-    def edit(self, subject: str, files: dict[str, str], body: str = BODY) -> Builder:
+    def edit(self, subject: str, files: dict[str, str]) -> Builder:
         """Add a patch that brings files, by path, to new texts."""
         diffs = ""
         for path, text in sorted(files.items()):
@@ -89,7 +82,7 @@ class Builder:
             self.tree[path] = text
         name = file_name(f"[PATCH] {subject}")
         stat = f" {len(files)} files changed\n\n"
-        header = HEADER.format(subject, body)
+        header = HEADER.format(subject)
         (self.patches / name).write_text(header + stat + diffs)
         self.series.append(name)
         return self

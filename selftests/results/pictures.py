@@ -47,12 +47,13 @@ def about(block: dict[str, Any]) -> str:
     return f"{cpu_name(block['machine'])}, {block['date']}"
 
 
-def start(panels: int) -> tuple[Figure, list[Axes]]:
+def start(panels: int, values: str) -> tuple[Figure, list[Axes]]:
     """Return a figure with panels, two in a row to be readable on a narrow screen, that have one axis
-    of values."""
+    of values, with its label."""
     rows, columns = (panels + 1) // 2, min(panels, 2)
     figure = Figure(figsize=(3.6 * columns, 2.9 * rows), layout="constrained")
     axes = list(figure.subplots(rows, columns, sharey=True, squeeze=False).flat)
+    figure.supylabel(values, fontsize=9)
     for unused in axes[panels:]:
         unused.remove()
     return figure, axes[:panels]

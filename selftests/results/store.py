@@ -14,7 +14,6 @@ import hashlib
 import importlib
 import json
 import os
-import re
 import subprocess
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -29,10 +28,8 @@ PUBLISHED = ROOT / "Documentation/results"
 # Keys whose value has a line for each of its entries
 OPENED = {"blocks", "cells", "depends", "modelled", "runs"}
 PATCHES = "patches of "
-# Where a hunk is in its file: no part of what a table depends on
-HUNK = re.compile(r"^@@ -[0-9,]+ \+[0-9,]+ @@", re.M)
-# Nor are files that no kernel is built from, and no benchmark, as those of copyloops are
-UNBUILT = re.compile(r"--- .*\n\+\+\+ (?:b/)?(?:Documentation/|MAINTAINERS\b|tools/testing/(?!selftests/x86/))")
+# Paths of a patch that no table depends on; benchmarks are built from those of BUILT
+UNBUILT, BUILT = ("Documentation/", "MAINTAINERS", "tools/testing/"), "tools/testing/selftests/x86/"
 TREE_PY = ROOT / "scripts/tree.py"
 
 Table = dict[str, Any]
@@ -100,11 +97,11 @@ def series_hash(queue: Queue, group: str = "") -> str:
 
 
 def group_hash(queue: Queue, group: str) -> str:
-    """Return the hash of a group's diffs in order, without documents, kselftests and the line numbers
-    of hunks: a hunk that another patch moved is the same."""
-    diffs = [part for of in queue.groups if of.name == group for patch in of.patches
-             for part in re.split(r"^(?=--- .*\n\+\+\+ )", patch.diff, flags=re.M)]
-    return digest("".join(HUNK.sub("@@", part) for part in diffs if not UNBUILT.match(part)).encode())
+    """Return the hash of a group's paths and lines in order, without documents, kselftests and where the
+    hunks are: a hunk that another patch moved is the same."""
+    files = [file for of in queue.groups if of.name == group for patch in of.patches for file in patch.files
+             if file.path.startswith(BUILT) or not file.path.startswith(UNBUILT)]
+    return digest(repr([(file.path, [hunk.lines for hunk in file.hunks]) for file in files]).encode())
 
 
 @functools.cache

@@ -15,6 +15,7 @@ from selftests.results import pages, pictures, store
 from selftests.results.machine import cpu
 
 PATCH = "Subject: a patch\n\n{message}\n---\n--- a/file\n+++ b/file\n@@ -1 +1 @@\n-old\n+{line}\n"
+KSELFTEST = "--- a/tools/testing/selftests/a.c\n+++ b/tools/testing/selftests/a.c\n@@ -1 +1 @@\n-old\n+new\n"
 SERIES = ("# --- group preparations: before all ---\none.patch\n"
           "# --- group toy: a toy ---\ntwo.patch\n")
 TABLES = pytest.mark.parametrize(("group", "name"), [row[:2] for row in store.tables()])
@@ -108,17 +109,18 @@ def fixture_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @static
 @pytest.mark.parametrize("what, said", [
     ("nothing", ""), ("file", "programs changed"), ("gone", "programs is gone"),
-    ("patch", "patches of toy changed"), ("moved", ""), ("preparation", ""),
+    ("patch", "patches of toy changed"), ("moved", ""), ("kselftest", ""), ("preparation", ""),
     ("unrecorded", "what it depends on was not recorded")])
 def test_stale_says_why(repository: Path, what: str, said: str) -> None:
     """A table is stale when a file or a patch of its group is not as it was; the line names it. A
-    hunk that only moved is as it was."""
+    hunk that only moved is as it was, and a kselftest is no part."""
     depends = {} if what == "unrecorded" else store.depends("toy", ["programs"])
     store.publish("toy", "model", {"kind": "modelled", "series": "x", "depends": depends,
                                    "cells": {"a": 1}})
     moved = PATCH.format(message="Why.", line="two").replace("@@ -1 +1 @@", "@@ -71,1 +82,1 @@")
     changes = {"file": ("programs/a.c", "b"), "moved": ("patches/two.patch", moved),
                "patch": ("patches/two.patch", PATCH.format(message="", line="b")),
+               "kselftest": ("patches/two.patch", PATCH.format(message="", line="two") + KSELFTEST),
                "preparation": ("patches/one.patch", PATCH.format(message="", line="b"))}
     if what in changes:
         (repository / changes[what][0]).write_text(changes[what][1])
