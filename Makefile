@@ -14,7 +14,7 @@ export BUILD
 # An empty value means not given
 $(foreach v,$(given),$(if $($(v)),$(eval export $(v)),$(eval unexport $(v))))
 
-stage = scripts/stage.sh
+stage = tools/stage.sh
 texts = $(wildcard $(patsubst %,selftests/%/text.py,$(or $(GROUP),*)))
 
 .PHONY: all help preflight tools base apply unapply kernel kselftests boot shell \
@@ -23,51 +23,51 @@ texts = $(wildcard $(patsubst %,selftests/%/text.py,$(or $(GROUP),*)))
 
 all: ## Tools, base, push the series (GROUP=: one group), build with every option on, boot once
 	@$(stage) start make
-	@$(stage) run preflight scripts/preflight.sh
-	@$(stage) run tools scripts/tools.sh
-	@$(stage) run base scripts/base.sh
-	@$(stage) run apply scripts/tree.py apply
-	+@$(stage) run kernel scripts/kernel.sh vm
-	@$(stage) run boot scripts/python.sh -m selftests.vm.boots --when make
+	@$(stage) run preflight tools/preflight.sh
+	@$(stage) run tools tools/tools.sh
+	@$(stage) run base tools/base.sh
+	@$(stage) run apply tools/tree.py apply
+	+@$(stage) run kernel tools/kernel.sh vm
+	@$(stage) run boot tools/python.sh -m selftests.vm.boots --when make
 	@$(stage) finish
 
 help: ## This page
-	@scripts/help.sh
+	@tools/help.sh
 
 preflight:
-	@scripts/preflight.sh
+	@tools/preflight.sh
 tools: preflight ## Install what is missing: packages, pinned Python tools (INSTALL=0: only say it)
-	@scripts/tools.sh
+	@tools/tools.sh
 base: tools ## Find, verify, cache and unpack the base kernel (LINUX_TARBALL=file, KDIR=tree)
-	@scripts/base.sh
+	@tools/base.sh
 apply: ## Push the series onto KDIR= (default build/linux); GROUP="name ..."; FORCE=1: any version
 	@[ -n "$(KDIR)" ] || $(MAKE) base
-	@scripts/tree.py apply
+	@tools/tree.py apply
 unapply: ## Take it off again; edits that are in no patch are kept (DISCARD=1 throws them away)
-	@scripts/tree.py unapply
+	@tools/tree.py unapply
 kernel: apply ## Build the kernel for the virtual machine, every option on
-	+@scripts/kernel.sh vm
+	+@tools/kernel.sh vm
 kselftests: ## Build and install the series' kselftests; KDIR=patched-tree [OUT=dir]: without a kernel
 	@[ -n "$(KDIR)" ] || $(MAKE) apply
-	+@scripts/kselftests.sh
+	+@tools/kselftests.sh
 ktap: ## The last results of make test (GROUP=) as one KTAP stream
-	@scripts/python.sh scripts/ktap.py
+	@tools/python.sh tools/ktap.py
 boot: kernel ## Boot it once in QEMU and run its KUnit tests (KVM=1 to use KVM)
-	@scripts/python.sh -m selftests.vm.boots --when make
+	@tools/python.sh -m selftests.vm.boots --when make
 shell: kernel ## An interactive virtual machine on this kernel (virtme-ng; Ctrl-D ends it)
-	@scripts/shell.sh
+	@tools/shell.sh
 refresh: ## Bring the later patches to quilt's form after a change in an earlier one
 	@CF_ROOT="$(CURDIR)" CF_TREE="$(or $(KDIR),$(BUILD)/linux)" PYTHONDONTWRITEBYTECODE=1 \
 		python3 -m selftests.queue.refresh
 lint: base ## The fast checks of patches and scripts, no kernel build
-	@scripts/lint.sh
+	@tools/lint.sh
 check: kernel ## All checks of the queue: applies everywhere, each step builds without new warnings
-	@scripts/pytest.sh queue selftests/queue
+	@tools/pytest.sh queue selftests/queue
 model: $(if $(filter --kernel% --help,$(ARGS)),tools,kernel) ## Count cache misses: ARGS="ring ..." (ARGS=--help)
-	+@scripts/model.sh selftests.model --build $(WORKLOAD) $(ARGS)
+	+@tools/model.sh selftests.model --build $(WORKLOAD) $(ARGS)
 model-tables: ## Count the published table of GROUP= again, on the kernels built for it
 	@$(MAKE) GROUP= apply
-	+@GROUP= scripts/model.sh selftests.model.published "$(GROUP)"
+	+@GROUP= tools/model.sh selftests.model.published "$(GROUP)"
 text: ## Count the text that the options add to x86_64's defconfig (30 minutes, GROUP=)
 	@[ -n "$(texts)" ] || { echo "make text: error: no table of text of group $(GROUP)" >&2; exit 1; }
 	@$(MAKE) GROUP= apply
@@ -76,28 +76,28 @@ text: ## Count the text that the options add to x86_64's defconfig (30 minutes, 
 identity: apply ## With every option off, the gated patches change no instruction (FRESH=1)
 	+@selftests/identity/identity.py
 test: ## All checks, or those of GROUP=; ends with the numbers passed, failed, skipped
-	+@scripts/test.sh
+	+@tools/test.sh
 test-full: ## make test plus the slow jobs (make help JOB=list), or JOB=name alone; resumes where it stopped
-	+@scripts/test.sh $(if $(JOB),job,full)
+	+@tools/test.sh $(if $(JOB),job,full)
 test-bare: ## make and make test in a bare Debian root, nothing cached (as root)
-	@scripts/bare.sh run
+	@tools/bare.sh run
 bench: ## Time copies and walks in user space on an idle machine (GROUP= ROUNDS= SHORT=1: into a file)
 	@$(MAKE) GROUP= apply
-	@scripts/bench.sh
+	@tools/bench.sh
 results-add: tools ## Take FILE=, of make bench SHORT=1 on another machine, into the published tables
 	@[ -n "$(FILE)" ] || { echo "make results-add: error: FILE= is not given" >&2; exit 1; }
-	@scripts/python.sh -m selftests.bench --add "$(FILE)"
-	@scripts/python.sh -m selftests.results pages
+	@tools/python.sh -m selftests.bench --add "$(FILE)"
+	@tools/python.sh -m selftests.results pages
 docs: apply ## These pages as HTML in build/docs, the kernel's own in build/kernel-docs
-	@scripts/docs.sh
+	@tools/docs.sh
 export: ## Copy the patches into another queue and its series: DIR=debian/patches/cache-footprint [GROUP=]
-	@scripts/tree.py export "$(DIR)"
+	@tools/tree.py export "$(DIR)"
 mail: ## The mails of a set, nothing is sent: SET=name [KDIR=git-tree V=2 RFC=1 SIGNOFF=1 OUT=dir]
 	@[ -n "$(KDIR)" ] || $(MAKE) GROUP= apply
-	@scripts/mail.py
+	@tools/mail.py
 branch: ## The series as commits on a new branch of the git tree KDIR= [GROUP=]
-	@scripts/tree.py branch
+	@tools/tree.py branch
 clean: ## Remove builds and results; the kernel tree and its edits stay
-	@scripts/clean.sh
+	@tools/clean.sh
 distclean: ## Remove build/ whole; refuses while the tree has edits that are in no patch (DISCARD=1)
-	@scripts/clean.sh all
+	@tools/clean.sh all

@@ -9,7 +9,7 @@ Words of the work: packages=SECTION installs a section of configs/packages (what
 installed is skipped by the tests that need it), kernel=NAME builds one of configs/kernels,
 kselftests builds these, boot=NAME boots one of the tables,
 test=FILE[::FUNCTION] runs the tests of the jobs' folder that are marked full. A * in a row stands
-for each group with a folder. A group's jobs are in its folder. Reads what scripts/python.sh sets.
+for each group with a folder. A group's jobs are in its folder. Reads what tools/python.sh sets.
 """
 
 import os
@@ -67,7 +67,7 @@ def inputs(job: Job) -> dict[str, bytes]:
     Of other groups, a group's job reads the tables of boots and options only. The published results
     are read by the job that looks for stale ones.
     """
-    names = ["patches", "configs", "scripts", "selftests"]
+    names = ["patches", "configs", "tools", "selftests"]
     if job.folder.name == "results":
         names.append("Documentation/results")
     files = proofs.contents(ROOT, "series", "Makefile", "pytest.ini",
@@ -96,8 +96,8 @@ def work(job: Job, results: Path) -> tuple[bool, list[Path]]:
     passed, parts = True, []
     for word in job.work:
         kind, _, what = word.partition("=")
-        command = {"packages": ["scripts/tools.sh", what], "kernel": ["scripts/kernel.sh", what],
-                   "kselftests": ["scripts/kselftests.sh"],
+        command = {"packages": ["tools/tools.sh", what], "kernel": ["tools/kernel.sh", what],
+                   "kselftests": ["tools/kselftests.sh"],
                    "boot": [sys.executable, "-m", "selftests.vm.boots", what]}.get(kind)
         if kind == "boot":
             parts.append(results / f"parts/vm-{what}.json")
@@ -108,7 +108,7 @@ def work(job: Job, results: Path) -> tuple[bool, list[Path]]:
             passed &= done.returncode == 0 or kind == "packages"
     if job.tests():
         name = f"job-{job.name}"
-        command = ["scripts/pytest.sh", name, "-m", "full", *job.tests()]
+        command = ["tools/pytest.sh", name, "-m", "full", *job.tests()]
         done = subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL)
         passed &= done.returncode == 0
         parts.append(results / f"parts/{name}.json")

@@ -21,7 +21,7 @@ was preprocessed is kept, too, in CACHE/identity: kbuild preprocesses there what
 whichever clone it is in.
 
 Environment: CF_ROOT the repository, CF_CACHE or CACHE where to build, KDIR the tree (default
-CF_BUILD/linux), QUEUE the directory of the patches, CC, LLVM, KCFLAGS as for scripts/kernel.sh,
+CF_BUILD/linux), QUEUE the directory of the patches, CC, LLVM, KCFLAGS as for tools/kernel.sh,
 JOBS, FRESH=1. --all compiles every object. Exit status: 0 the same or no gated patch, 1 differences
 or a failed build, 2 nothing could be compared.
 """
@@ -75,7 +75,7 @@ OUT_A, OUT_B = (WORK / name / "out/identity" for name in SIDES)
 
 # What a verdict depends on: files below the repository, files below selftests/
 CONFIGURATION = ("configs/*.config", "selftests/*/*.config", "selftests/groups.py")
-CONFIGURATION += ("scripts/kernel.sh", "scripts/lib.sh")
+CONFIGURATION += ("tools/kernel.sh", "tools/lib.sh")
 CODE = ("identity/cc.sh", "identity/compare.py", "identity/identity.py", "identity/texts.py")
 CODE += ("queue/mover.py", "queue/patchqueue.py", "queue/proc.py", "queue/scratch.py", "proofs.py")
 SPACE_MIB = 3500
@@ -244,11 +244,11 @@ def build(states: States, sources: Sources, name: str, number: int, base: dict[s
         if mover.prepare():
             shutil.rmtree(STATE / "out", ignore_errors=True)
         mover.go(number)
-        command = [str(ROOT / "scripts/kernel.sh"), "identity", "small", "all-off"]
+        command = [str(ROOT / "tools/kernel.sh"), "identity", "small", "all-off"]
         if subprocess.run(command, env=environment(), check=False).returncode:
             raise Failure(f"the build of {name} failed")
         if not OUT.is_dir():
-            raise Failure(f"scripts/kernel.sh left no {OUT}")
+            raise Failure(f"tools/kernel.sh left no {OUT}")
         for image in ("vmlinux", "vmlinux.unstripped"):
             if not (OUT / image).is_file():
                 shutil.copy(WORK / "vmlinux", OUT / image)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# Tests identity.py on a tree of one file, with a stand-in for scripts/kernel.sh.
+# Tests identity.py on a tree of one file, with a stand-in for tools/kernel.sh.
 """Each test fills a queue with patches and says what identity.py finds."""
 
 import difflib
@@ -21,7 +21,7 @@ SOURCE = (
     "\t__might_sleep(__FILE__, __LINE__);\n}\n"
 )
 KERNEL_SH = """#!/bin/sh -e
-# As much of scripts/kernel.sh and kbuild as identity.py needs: compile what is newer, note commands
+# As much of tools/kernel.sh and kbuild as identity.py needs: compile what is newer, note commands
 out=$CF_BUILD/out/$1
 mkdir -p "$out"
 cd "$out"
@@ -55,7 +55,7 @@ NOT_OFF = patch("void g(void)\n", "int added;\nvoid g(void)\n")
 def fixture_queue(tmp_path: Path) -> Path:
     """A queue with a base tree and no patch."""
     root = tmp_path / "queue"
-    for directory in ("patches", "scripts", "configs", "build/linux"):
+    for directory in ("patches", "tools", "configs", "build/linux"):
         (root / directory).mkdir(parents=True)
     tree = root / "build/linux"
     (tree / "scripts").mkdir()
@@ -64,8 +64,8 @@ def fixture_queue(tmp_path: Path) -> Path:
     (tree / "unit.c").write_text(SOURCE)
     (root / "series").write_text(MARK)
     (root / "patches/series").symlink_to("../series")
-    (root / "scripts/kernel.sh").write_text(KERNEL_SH)
-    (root / "scripts/kernel.sh").chmod(0o755)
+    (root / "tools/kernel.sh").write_text(KERNEL_SH)
+    (root / "tools/kernel.sh").chmod(0o755)
     return root
 
 
@@ -225,7 +225,7 @@ def test_script_failed_build(queue: Path) -> None:
     """A build that fails is no success; objects of an earlier run are not compared instead."""
     fill(queue, {}, {"off.patch": OFF})
     assert run_script(queue).returncode == 0
-    (queue / "scripts/kernel.sh").write_text("#!/bin/sh\nexit 1\n")
+    (queue / "tools/kernel.sh").write_text("#!/bin/sh\nexit 1\n")
     run = run_script(queue, FRESH="1")
     assert run.returncode == 1 and "the build of ungated failed" in run.stderr
 

@@ -21,7 +21,7 @@ def test_set_atomic_splat() -> None:
     """The set goes through, and might_sleep() in imv_set() has reported it."""
     kernel = Path(os.environ["CF_OUT"]).parent / "debug"
     if not (kernel / ".series").exists():
-        pytest.fail(f"no kernel in {kernel}: run scripts/kernel.sh debug")
+        pytest.fail(f"no kernel in {kernel}: run tools/kernel.sh debug")
     code, printed, logs = boot_apart("immediate-splat", kernel, JOB, "--time-limit=200",
                                      f"--env=MODPROBE_OPTIONS=-d {kernel}/modules")
     assert code == 1, printed

@@ -56,7 +56,7 @@ def pairs(words: list[str], known: dict[str, str], what: str) -> dict[str, str]:
 
 
 def about_kernel(kernel: Path) -> dict[str, Any]:
-    """Return the version, compiler, hash of the series (as scripts/kernel.sh noted it) and of the
+    """Return the version, compiler, hash of the series (as tools/kernel.sh noted it) and of the
     image, and the configuration of an O= directory. Raises OSError."""
     series = kernel / ".series"
     compiler = re.search(r'LINUX_COMPILER\s+"([^"]*)"',

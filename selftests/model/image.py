@@ -44,7 +44,7 @@ def make_initramfs(target: Path, kernel: Path, program: Path, modules: Path, dis
     """
     for part in (program, modules / "calibrate.ko", modules / "kinds.ko"):
         if not part.is_file():
-            raise ModelError(f"{part} is missing: scripts/model.sh builds it")
+            raise ModelError(f"{part} is missing: tools/model.sh builds it")
     # What the series itself has for the model, where it is built
     reads = kernel / "lib/test_imv_reads.ko"
     loaded = [*sorted(modules.glob("*.ko")), *([reads] if reads.is_file() else [])]

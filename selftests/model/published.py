@@ -202,7 +202,7 @@ def main() -> int:
             raise ValueError(f"GROUP={group} has no table of the model; {' '.join(known)} have one")
         table = known[group]
         for kernel, fragments in table.kernels().items():
-            if subprocess.run([ROOT / "scripts/kernel.sh", kernel, *fragments], close_fds=False,
+            if subprocess.run([ROOT / "tools/kernel.sh", kernel, *fragments], close_fds=False,
                               stdin=subprocess.DEVNULL, check=False).returncode:
                 return 1
             build(KERNEL.with_name(kernel).resolve())

@@ -37,7 +37,7 @@ def test_reproduce_one_figure() -> None:
     assert lines == ["make apply", "make bench SHORT=1"]
     command = " && ".join([lines[0], f"{lines[1]} GROUP=movsb", "echo the file:",
                            "cat build/results/bench.json"])
-    done = subprocess.run([ROOT / "scripts/bare.sh", "run", command], text=True, check=False,
+    done = subprocess.run([ROOT / "tools/bare.sh", "run", command], text=True, check=False,
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT)
     text = done.stdout.partition("the file:\n")[2]

@@ -25,7 +25,7 @@ class Applied:
 
 def quilt(queue: Queue, cwd: Path, *words: str, patches: Path | None = None):
     """Run quilt in cwd with the queue's own settings and no user's."""
-    rc = queue.root / "scripts/quiltrc"
+    rc = queue.root / "tools/quiltrc"
     env = {"QUILT_PATCHES": str(patches or queue.directory), "QUILT_PC": ".pc"}
     return run(["quilt", "--quiltrc", rc if rc.is_file() else "-", *words], cwd, env=env)
 
@@ -101,8 +101,8 @@ def refreshed(queue: Queue, sources: Sources, scratch: Path) -> dict[str, bytes]
 
 def check_refresh_stable(queue: Queue, sources: Sources, tmp_path: Path) -> list[str]:
     """quilt refresh after each push leaves every patch as it is."""
-    if not (queue.root / "scripts/quiltrc").is_file():
-        return ["scripts/quiltrc is missing"]
+    if not (queue.root / "tools/quiltrc").is_file():
+        return ["tools/quiltrc is missing"]
     try:
         after = refreshed(queue, sources, tmp_path)
     except ValueError as error:

@@ -111,8 +111,8 @@ def check_links(root: Path, files: list[Path]) -> list[str]:
 
 
 def shell_scripts(root: Path) -> list[Path]:
-    """Return the shell scripts in scripts/ and .ci/run."""
-    paths = [*sorted((root / "scripts").iterdir()), root / ".ci/run"]
+    """Return the shell scripts in tools/ and .ci/run."""
+    paths = [*sorted((root / "tools").iterdir()), root / ".ci/run"]
     return [path for path in paths if path.is_file() and is_text(path)
             and (path.suffix == ".sh" or SHELL.match(path.read_text(errors="replace")))]
 
@@ -129,7 +129,7 @@ def check_shellcheck(root: Path) -> list[str]:
 
 def check_pyflakes(root: Path) -> list[str]:
     """pyflakes finds no name that is undefined, imported or assigned for nothing."""
-    done = run([sys.executable, "-m", "pyflakes", *sorted(root.glob("scripts/*.py")),
+    done = run([sys.executable, "-m", "pyflakes", *sorted(root.glob("tools/*.py")),
                 root / "selftests"], root)
     lines = [line.replace(f"{root}/", "") for line in done.stdout.splitlines()]
     return lines or ([f"pyflakes: {done.stderr}"] if done.returncode else [])

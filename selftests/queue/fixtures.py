@@ -46,8 +46,8 @@ class Builder:
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(text)
         (self.patches / "series").symlink_to("../series")
-        (self.repo / "scripts").mkdir()
-        shutil.copy(Path(__file__).resolve().parents[2] / "scripts/quiltrc", self.repo / "scripts")
+        (self.repo / "tools").mkdir()
+        shutil.copy(Path(__file__).resolve().parents[2] / "tools/quiltrc", self.repo / "tools")
         self.group(PREPARATIONS)
 
     @property

@@ -18,7 +18,7 @@ from selftests.queue.checks_repo import repo_files
 from selftests.vm import boots
 
 ROOT = Path(os.environ.get("CF_ROOT") or groups.ROOT)
-TOOLS = ("Makefile", "scripts/", ".ci/", *(f"selftests/{name}" for name in (
+TOOLS = ("Makefile", "tools/", ".ci/", *(f"selftests/{name}" for name in (
     "vm/", "queue/", "identity/", "model/", "bench/", "results/", "review/", "conftest.py",
     "groups.py", "jobs.py", "proofs.py", "results_file.py", "kunit_kernel.py")))
 # A parameter of the workload writers has a group's name

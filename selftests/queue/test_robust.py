@@ -36,7 +36,7 @@ def script(words: str, work: Path, **variables: object) -> subprocess.Popen:
     env |= {"NEED_TREE_MIB": "10", "NEED_CACHE_MIB": "10"}
     env |= {key: str(value) for key, value in variables.items()}
     # A job in the background ignores SIGINT
-    return subprocess.Popen([ROOT / "scripts" / name, *arguments], env=env, text=True,
+    return subprocess.Popen([ROOT / "tools" / name, *arguments], env=env, text=True,
                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                             stderr=subprocess.STDOUT, start_new_session=True,
                             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))

@@ -60,7 +60,7 @@ def test_kconfig_documented(queue: Queue, files: tuple[Path, Path]) -> None:
 @pytest.mark.full
 def test_base_config_debian() -> None:
     root = Path(os.environ["CF_ROOT"])
-    done = run([root / "scripts/debian-config.sh"])
+    done = run([root / "tools/debian-config.sh"])
     if done.returncode:
         pytest.skip(f"Debian's configuration is not to be had: {last_lines(done.stdout)}")
     none(checks.check_base_config((root / "configs/base.config").read_text(), done.stdout))

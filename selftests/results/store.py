@@ -30,7 +30,7 @@ OPENED = {"blocks", "cells", "depends", "modelled", "runs"}
 PATCHES = "patches of "
 # Paths of a patch that no table depends on; benchmarks are built from those of BUILT
 UNBUILT, BUILT = ("Documentation/", "MAINTAINERS", "tools/testing/"), "tools/testing/selftests/x86/"
-TREE_PY = ROOT / "scripts/tree.py"
+TREE_PY = ROOT / "tools/tree.py"
 
 Table = dict[str, Any]
 

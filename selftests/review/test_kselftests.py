@@ -20,7 +20,7 @@ def test_kselftests_alone(tmp_path: Path) -> None:
     tree, where = Path(os.environ["CF_TREE"]), tmp_path / "kselftest"
     env = os.environ | {"KDIR": str(tree), "OUT": str(where), "BUILD": str(tmp_path / "build")}
     env.pop("GROUP", None)
-    done = subprocess.run([ROOT / "scripts/kselftests.sh"], env=env, stdin=subprocess.DEVNULL,
+    done = subprocess.run([ROOT / "tools/kselftests.sh"], env=env, stdin=subprocess.DEVNULL,
                           capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     listed = subprocess.check_output(["./run_kselftest.sh", "-l"], cwd=where, text=True).split()
@@ -32,14 +32,14 @@ def test_kselftests_alone(tmp_path: Path) -> None:
                          env=os.environ | {"KSELFTEST_COPYLOOPS_ARGS": "-q"},
                          stdin=subprocess.DEVNULL, capture_output=True, check=False)
     assert "ok 1 selftests: x86/copyloops: copyloops" in ran.stdout.replace("not ok", "failed")
-    refused = subprocess.run([ROOT / "scripts/kselftests.sh"], text=True, capture_output=True,
+    refused = subprocess.run([ROOT / "tools/kselftests.sh"], text=True, capture_output=True,
                              env=env | {"KDIR": str(tmp_path)}, check=False)
     assert refused.returncode == 1 and "not a Linux source tree" in refused.stderr
 
 
 def test_ktap(tmp_path: Path) -> None:
     """Passes, failures with their reason and skips; a run that is not there is an error."""
-    words = [sys.executable, ROOT / "scripts/ktap.py"]
+    words = [sys.executable, ROOT / "tools/ktap.py"]
     env = os.environ | {"CF_RESULTS": str(tmp_path)}
     none = subprocess.run(words, env=env, capture_output=True, text=True, check=False)
     assert none.returncode == 1 and none.stderr.startswith("ktap: error: ")

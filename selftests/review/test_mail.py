@@ -38,14 +38,14 @@ def settings(**values: str) -> dict[str, str]:
 
 def mail(out: Path | str, config: dict[str, str] | None = None,
          **variables: object) -> subprocess.CompletedProcess[str]:
-    """Run scripts/mail.py with these variables and git settings (default: a sender's)."""
+    """Run tools/mail.py with these variables and git settings (default: a sender's)."""
     env = {key: value for key, value in os.environ.items()
            if key not in ("SET", "GROUP", "KDIR", "V", "RFC", "SIGNOFF")
            and not key.startswith("GIT_")}
     env |= settings(**(SENDER if config is None else config))
     env |= {"OUT": str(out), "BUILD": str(Path(os.environ["CF_TREE"]).parent)}
     env |= {key: str(value) for key, value in variables.items()}
-    return subprocess.run([ROOT / "scripts/mail.py"], env=env, stdin=subprocess.DEVNULL,
+    return subprocess.run([ROOT / "tools/mail.py"], env=env, stdin=subprocess.DEVNULL,
                           capture_output=True, text=True, check=False)
 
 

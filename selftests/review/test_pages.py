@@ -63,7 +63,7 @@ def test_html(tmp_path: Path) -> None:
 @pytest.mark.full
 def test_kernel_pages() -> None:
     """`make docs` makes the kernel's own pages, too, without a warning about one that the patches change."""
-    done = subprocess.run([ROOT / "scripts/docs.sh"], text=True, stdin=subprocess.DEVNULL,
+    done = subprocess.run([ROOT / "tools/docs.sh"], text=True, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
     assert done.returncode == 0, done.stdout
     assert done.stdout.count("/kernel-docs/Documentation/output/") == 5

@@ -116,7 +116,7 @@ newer_tarball() {
 rehearse() {
 	local command log=$work/rehearsal.log
 	for command in apply unapply; do
-		GROUP="" KDIR=$1 "$ROOT/scripts/tree.py" "$command" >> "$log" 2>&1 ||
+		GROUP="" KDIR=$1 "$ROOT/tools/tree.py" "$command" >> "$log" 2>&1 ||
 			die "Linux $newer is all that the mirror has, and the series does not apply to it:" \
 				"$(grep -m 1 error: "$log"). LINUX_TARBALL=file names Linux $version"
 	done

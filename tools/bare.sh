@@ -26,7 +26,7 @@ possible() {
 	[ "$(id -u)" = 0 ] || { echo "not root"; return 1; }
 	unshare --mount --pid --fork true 2>/dev/null || { echo "no namespaces of its own"; return 1; }
 	unshare --mount mount -t tmpfs tmpfs "$work" 2>/dev/null || { echo "may not mount"; return 1; }
-	"$ROOT/scripts/tools.sh" bare >&2 || { echo "no debootstrap"; return 1; }
+	"$ROOT/tools/tools.sh" bare >&2 || { echo "no debootstrap"; return 1; }
 	make_base >&2 || { echo "debootstrap failed"; return 1; }
 }
 
@@ -125,7 +125,7 @@ elif ! reason=$(possible); then
 fi
 
 # In the background, for the traps to run at once; all that it started ends with unshare
-unshare --mount --pid --fork --kill-child "$ROOT/scripts/bare.sh" inside "$mode" "$work" "$command" &
+unshare --mount --pid --fork --kill-child "$ROOT/tools/bare.sh" inside "$mode" "$work" "$command" &
 # unshare blocks SIGTERM while it waits
 trap 'kill -KILL $!; wait $! || true; warn "interrupted"; exit 130' INT TERM
 wait $!

@@ -7,8 +7,8 @@
 mkdir -p "$RESULTS"
 apply=selftests/queue/test_apply.py
 code=0
-"$ROOT/scripts/pytest.sh" lint-apply -m static -k "not test_selftest" "$apply" > "$RESULTS/lint-apply.log" 2>&1 &
-"$ROOT/scripts/pytest.sh" lint -m static -k "not test_selftest" selftests \
+"$ROOT/tools/pytest.sh" lint-apply -m static -k "not test_selftest" "$apply" > "$RESULTS/lint-apply.log" 2>&1 &
+"$ROOT/tools/pytest.sh" lint -m static -k "not test_selftest" selftests \
 	--ignore="$apply" || code=$?
 wait $! || code=$?
 cat "$RESULTS/lint-apply.log"

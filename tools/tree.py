@@ -250,7 +250,7 @@ class Tree:
         (pc / ".quilt_series").write_text("series\n")
         if not whole:
             (pc / "series").write_text(names)
-        code, output = self.quilt(ROOT / "scripts/quiltrc", "push", "-a", "--fuzz=0")
+        code, output = self.quilt(ROOT / "tools/quiltrc", "push", "-a", "--fuzz=0")
         if code:
             raise Stop(self.reason(output, patches))
         patch = file = ""

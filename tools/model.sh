@@ -4,4 +4,4 @@
 . "$(dirname "$0")/lib.sh"
 
 take_lock model
-exec "$ROOT/scripts/python.sh" -m "$@"
+exec "$ROOT/tools/python.sh" -m "$@"

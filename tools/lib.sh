@@ -14,7 +14,7 @@ VENV=$BUILD/venv
 unset "${!QUILT_@}"
 QUILT_PATCHES=$(realpath -ms -- "${QUEUE:-$ROOT/patches}")
 export LC_ALL=C QUILT_PATCHES
-export QUILTRC=$ROOT/scripts/quiltrc
+export QUILTRC=$ROOT/tools/quiltrc
 
 say()  { printf '%s: %s\n' "${0##*/}" "$*"; }
 warn() { printf '%s: %s\n' "${0##*/}" "$*" >&2; }

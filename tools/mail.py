@@ -24,7 +24,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
-from scripts.tree import Stop, check_git, committed, git, run  # noqa: E402
+from tools.tree import Stop, check_git, committed, git, run  # noqa: E402
 from selftests.queue.checks_tree import read_waivers  # noqa: E402
 from selftests.queue.covers import Cover, load_covers  # noqa: E402
 from selftests.queue.patchqueue import Patch, Queue, load_queue  # noqa: E402

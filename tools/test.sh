@@ -9,7 +9,7 @@
 . "$(dirname "$0")/lib.sh"
 cd "$ROOT"
 
-stage=scripts/stage.sh
+stage=tools/stage.sh
 declare -a failed=()
 mode=${1:-test}
 [[ $mode =~ ^(test|full|job)$ ]] || die "usage: test.sh [full | job]"
@@ -69,7 +69,7 @@ spare() {
 marked() {
 	local -a files
 	mapfile -t files < <(grep -rl --include='test_*.py' "pytest\.mark\.$1" "${chosen[@]/#/selftests/}")
-	[ ${#files[@]} = 0 ] || spare "$1" scripts/pytest.sh "$1" -m "$1" "${files[@]}"
+	[ ${#files[@]} = 0 ] || spare "$1" tools/pytest.sh "$1" -m "$1" "${files[@]}"
 }
 
 must() {
@@ -81,7 +81,7 @@ must() {
 finish() {
 	echo
 	command -v python3 >/dev/null || die "no python3: the tools could not be installed"
-	exec python3 scripts/report.py --results "$RESULTS" --series "$(series_hash "${GROUP:-}")" \
+	exec python3 tools/report.py --results "$RESULTS" --series "$(series_hash "${GROUP:-}")" \
 		--base "$(base_version)" "${failed[@]/#/--failed-stage=}" "${late[@]/#/--late-stage=}"
 }
 
@@ -102,52 +102,52 @@ trap 'warn "interrupted; make test begins again, builds continue"; exit 130' INT
 take_lock test
 rm -rf "$RESULTS/parts" "$RESULTS/tests.json" "$RESULTS/junit.xml"
 "$stage" start test
-must preflight scripts/preflight.sh
-must tools scripts/tools.sh
-must base scripts/base.sh
-must apply scripts/tree.py apply
+must preflight tools/preflight.sh
+must tools tools/tools.sh
+must base tools/base.sh
+must apply tools/tree.py apply
 if [ "$mode" = job ]; then
-	run "job_$JOB" scripts/python.sh selftests/jobs.py run "$JOB"
+	run "job_$JOB" tools/python.sh selftests/jobs.py run "$JOB"
 	finish
 fi
-run lint scripts/lint.sh
-must kernel scripts/kernel.sh vm
-run kselftests scripts/kselftests.sh
+run lint tools/lint.sh
+must kernel tools/kernel.sh vm
+run kselftests tools/kselftests.sh
 names=${GROUP:-$(python3 selftests/groups.py list | cut -f1 | xargs)}
 read -ra chosen <<< "$names"
 if [ -z "${GROUP:-}" ]; then
 	background 19 identity selftests/results_file.py identity/off_means_off \
 		"nothing to compare" "$RESULTS/parts/identity.json" selftests/identity/identity.py
 	# Most of these wait, and their trees are their own
-	background 10 robust scripts/pytest.sh robust -m robust selftests/queue
-	background 10 checks scripts/pytest.sh checks -m static -k test_selftest selftests
+	background 10 robust tools/pytest.sh robust -m robust selftests/queue
+	background 10 checks tools/pytest.sh checks -m static -k test_selftest selftests
 fi
-boots=$(scripts/python.sh -m selftests.vm.boots --list)
+boots=$(tools/python.sh -m selftests.vm.boots --list)
 mapfile -t plain < <(awk '$2 == "vm" {print $1}' <<< "$boots")
-run boots scripts/python.sh -m selftests.vm.boots "${plain[@]}"
-[ -n "${GROUP:-}" ] || background 0 queue scripts/pytest.sh queue \
+run boots tools/python.sh -m selftests.vm.boots "${plain[@]}"
+[ -n "${GROUP:-}" ] || background 0 queue tools/pytest.sh queue \
 	-m "not static and not robust and not full" selftests/queue
 for name in $(tested "${chosen[@]}"); do
-	run "$name" scripts/pytest.sh "$name" -m "not full and not bench and not late and not debug" \
+	run "$name" tools/pytest.sh "$name" -m "not full and not bench and not late and not debug" \
 		"selftests/$name"
 done
 if [ -z "${GROUP:-}" ]; then
-	run runner scripts/pytest.sh runner -m "not full" \
+	run runner tools/pytest.sh runner -m "not full" \
 		selftests/vm selftests/identity selftests/results selftests/review selftests/test_proofs.py
-	spare model scripts/pytest.sh model -m "not static" selftests/model
+	spare model tools/pytest.sh model -m "not static" selftests/model
 fi
 marked late
 while read -r name kernel; do
 	[ "$kernel" != vm ] || continue
-	spare "kernel_$kernel" scripts/kernel.sh "$kernel"
-	spare "vm-$name" scripts/python.sh -m selftests.vm.boots "$name"
+	spare "kernel_$kernel" tools/kernel.sh "$kernel"
+	spare "vm-$name" tools/python.sh -m selftests.vm.boots "$name"
 done <<< "$boots"
 marked debug
 joined
 if [ "$mode" = full ]; then
 	jobs=$(python3 selftests/jobs.py list)
 	while read -r name _; do
-		run "job_$name" scripts/python.sh selftests/jobs.py run "$name"
+		run "job_$name" tools/python.sh selftests/jobs.py run "$name"
 	done <<< "$jobs"
 fi
 finish

@@ -23,14 +23,14 @@ if [ -n "${SHORT:-}" ]; then
 	[ -z "$only" ] || die "no file is written: wait until the machine is idle"
 	[ -z "${ROUNDS:-}" ] || die "SHORT=1 has its own number of rounds"
 	# shellcheck disable=SC2086	# a list of names
-	exec "$ROOT/scripts/python.sh" -m selftests.bench ${GROUP:-} --tree "$TREE" \
+	exec "$ROOT/tools/python.sh" -m selftests.bench ${GROUP:-} --tree "$TREE" \
 		--short "$BUILD/results/bench.json"
 fi
 for name in ${GROUP:-$(cd "$ROOT" && python3 selftests/groups.py list | cut -f1)}; do
 	where=selftests/$name timed=
 	if grep -qs 'pytest\.mark\.bench' "$ROOT/$where"/*.py; then
 		timed=yes
-		"$ROOT/scripts/pytest.sh" "bench-$name" -m bench "$where" || code=$?
+		"$ROOT/tools/pytest.sh" "bench-$name" -m bench "$where" || code=$?
 	fi
 	if compgen -G "$ROOT/$where/bench*.py" >/dev/null; then
 		timed=yes
