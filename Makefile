@@ -28,7 +28,7 @@ all: ## Tools, base, push the series (GROUP=: one group), build with every optio
 	@$(stage) run base tools/base.sh
 	@$(stage) run apply tools/tree.py apply
 	+@$(stage) run kernel tools/kernel.sh vm
-	@$(stage) run boot tools/python.sh -m selftests.vm.boots --when make
+	@$(stage) run boot tools/python.sh -m tools.vm.boots --when make
 	@$(stage) finish
 
 help: ## This page
@@ -53,28 +53,28 @@ kselftests: ## Build and install the series' kselftests; KDIR=patched-tree [OUT=
 ktap: ## The last results of make test (GROUP=) as one KTAP stream
 	@tools/python.sh tools/ktap.py
 boot: kernel ## Boot it once in QEMU and run its KUnit tests (KVM=1 to use KVM)
-	@tools/python.sh -m selftests.vm.boots --when make
+	@tools/python.sh -m tools.vm.boots --when make
 shell: kernel ## An interactive virtual machine on this kernel (virtme-ng; Ctrl-D ends it)
 	@tools/shell.sh
 refresh: ## Bring the later patches to quilt's form after a change in an earlier one
 	@CF_ROOT="$(CURDIR)" CF_TREE="$(or $(KDIR),$(BUILD)/linux)" PYTHONDONTWRITEBYTECODE=1 \
-		python3 -m selftests.queue.refresh
+		python3 -m tools.queue.refresh
 lint: base ## The fast checks of patches and scripts, no kernel build
 	@tools/lint.sh
 check: kernel ## All checks of the queue: applies everywhere, each step builds without new warnings
-	@tools/pytest.sh queue selftests/queue
+	@tools/pytest.sh queue tools/queue
 model: $(if $(filter --kernel% --help,$(ARGS)),tools,kernel) ## Count cache misses: ARGS="ring ..." (ARGS=--help)
-	+@tools/model.sh selftests.model --build $(WORKLOAD) $(ARGS)
+	+@tools/model.sh tools.model --build $(WORKLOAD) $(ARGS)
 model-tables: ## Count the published table of GROUP= again, on the kernels built for it
 	@$(MAKE) GROUP= apply
-	+@GROUP= tools/model.sh selftests.model.published "$(GROUP)"
+	+@GROUP= tools/model.sh tools.model.published "$(GROUP)"
 text: ## Count the text that the options add to x86_64's defconfig (30 minutes, GROUP=)
 	@[ -n "$(texts)" ] || { echo "make text: error: no table of text of group $(GROUP)" >&2; exit 1; }
 	@$(MAKE) GROUP= apply
 	@set -e; for file in $(texts); do \
 		name=$${file%.py}; "$(BUILD)/venv/bin/python" -m "$${name//\//.}"; done
 identity: apply ## With every option off, the gated patches change no instruction (FRESH=1)
-	+@selftests/identity/identity.py
+	+@tools/identity/identity.py
 test: ## All checks, or those of GROUP=; ends with the numbers passed, failed, skipped
 	+@tools/test.sh
 test-full: ## make test plus the slow jobs (make help JOB=list), or JOB=name alone; resumes where it stopped
@@ -86,8 +86,8 @@ bench: ## Time copies and walks in user space on an idle machine (GROUP= ROUNDS=
 	@tools/bench.sh
 results-add: tools ## Take FILE=, of make bench SHORT=1 on another machine, into the published tables
 	@[ -n "$(FILE)" ] || { echo "make results-add: error: FILE= is not given" >&2; exit 1; }
-	@tools/python.sh -m selftests.bench --add "$(FILE)"
-	@tools/python.sh -m selftests.results pages
+	@tools/python.sh -m tools.bench --add "$(FILE)"
+	@tools/python.sh -m tools.results pages
 docs: apply ## These pages as HTML in build/docs, the kernel's own in build/kernel-docs
 	@tools/docs.sh
 export: ## Copy the patches into another queue and its series: DIR=debian/patches/cache-footprint [GROUP=]

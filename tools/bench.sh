@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # What is timed in user space on the real CPU, of GROUP= or of all groups: the tests marked bench,
 # then the tables Documentation/results/*/bench.rst. ROUNDS= is for the tables. SHORT=1: the tables
-# alone, in fewer rounds, printed and written to build/results/bench.json (selftests/bench/share.py).
+# alone, in fewer rounds, printed and written to build/results/bench.json (tools/bench/share.py).
 . "$(dirname "$0")/lib.sh"
 
 [ -x "$VENV/bin/python" ] || die "no Python tools in $VENV: run make tools"
@@ -23,10 +23,10 @@ if [ -n "${SHORT:-}" ]; then
 	[ -z "$only" ] || die "no file is written: wait until the machine is idle"
 	[ -z "${ROUNDS:-}" ] || die "SHORT=1 has its own number of rounds"
 	# shellcheck disable=SC2086	# a list of names
-	exec "$ROOT/tools/python.sh" -m selftests.bench ${GROUP:-} --tree "$TREE" \
+	exec "$ROOT/tools/python.sh" -m tools.bench ${GROUP:-} --tree "$TREE" \
 		--short "$BUILD/results/bench.json"
 fi
-for name in ${GROUP:-$(cd "$ROOT" && python3 selftests/groups.py list | cut -f1)}; do
+for name in ${GROUP:-$(cd "$ROOT" && python3 tools/groups.py list | cut -f1)}; do
 	where=selftests/$name timed=
 	if grep -qs 'pytest\.mark\.bench' "$ROOT/$where"/*.py; then
 		timed=yes
@@ -34,7 +34,7 @@ for name in ${GROUP:-$(cd "$ROOT" && python3 selftests/groups.py list | cut -f1)
 	fi
 	if compgen -G "$ROOT/$where/bench*.py" >/dev/null; then
 		timed=yes
-		PYTHONPATH=$ROOT PYTHONDONTWRITEBYTECODE=1 "$VENV/bin/python" -m selftests.bench "$name" \
+		PYTHONPATH=$ROOT PYTHONDONTWRITEBYTECODE=1 "$VENV/bin/python" -m tools.bench "$name" \
 			--tree "$TREE" $only ${ROUNDS:+--rounds "$ROUNDS"} || code=$?
 	fi
 	[ -n "$timed" ] || [ -z "${GROUP:-}" ] || die "no benchmark of group $name"

@@ -3,7 +3,7 @@
 # kernel.sh NAME [FRAGMENT...]: configures and builds a bzImage and the modules from the tree
 # (CF_TREE=, default build/linux) into build/out/NAME, with GROUP= into build/out/GROUP/NAME:
 # tinyconfig plus the fragments in that order, by default those of configs/kernels
-# (selftests/groups.py says what a fragment is). The configuration is made anew only when the
+# (tools/groups.py says what a fragment is). The configuration is made anew only when the
 # fragments changed, so that kbuild's menuconfig lasts. Runs kbuild each time: it knows best what is
 # out of date.
 # Honours CC, HOSTCC, LLVM, KBUILD_BUILD_TIMESTAMP and -j; ccache is used when CC is not set.
@@ -49,7 +49,7 @@ if [ -f "$out/.building" ]; then
 	newest=$("${written[@]}" -printf '%T@\n' | sort -n | tail -n 1)
 	"${written[@]}" -newermt "@$((${newest%.*} - 10))" -exec rm -f {} +
 fi
-groups=(python3 "$ROOT/selftests/groups.py")
+groups=(python3 "$ROOT/tools/groups.py")
 fragments=("$@")
 if [ $# -eq 0 ]; then
 	found=$("${groups[@]}" kernel "$name")

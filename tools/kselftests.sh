@@ -5,7 +5,7 @@
 # OUT=dir (default build/out/kselftest). No kernel is built, and KDIR is not written to.
 . "$(dirname "$0")/lib.sh"
 
-targets=$(python3 "$ROOT/selftests/groups.py" targets "$TREE" ${KDIR:+all})
+targets=$(python3 "$ROOT/tools/groups.py" targets "$TREE" ${KDIR:+all})
 where=$KERNELS/vm/kselftest
 if [ -n "${KDIR:-}" ]; then
 	kernel_version "$TREE" >/dev/null || die "$TREE is not a Linux source tree"

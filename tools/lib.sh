@@ -45,10 +45,10 @@ base_version() {
 	echo "$(kernel_version "$TREE")${newer:+ ($newer, not the pinned base)}"
 }
 
-# queue WHAT [GROUP...]: what patchqueue.py prints of the series; one line and exit 1 on an error
+# queue WHAT [GROUP...]: what series.py prints of the series; one line and exit 1 on an error
 queue() {
 	command -v python3 >/dev/null || die "python3 is not installed: make tools"
-	python3 -IS -X utf8 "$ROOT/selftests/queue/patchqueue.py" "$QUILT_PATCHES" "$@"
+	python3 -IS -X utf8 "$ROOT/tools/series.py" "$QUILT_PATCHES" "$@"
 }
 
 # list_series [GROUP...]: the patch names in order, of all groups or of these and what they need

@@ -5,13 +5,13 @@
 . "$(dirname "$0")/lib.sh"
 
 mkdir -p "$RESULTS"
-apply=selftests/queue/test_apply.py
+apply=tools/queue/test_apply.py
 code=0
 "$ROOT/tools/pytest.sh" lint-apply -m static -k "not test_selftest" "$apply" > "$RESULTS/lint-apply.log" 2>&1 &
-"$ROOT/tools/pytest.sh" lint -m static -k "not test_selftest" selftests \
+"$ROOT/tools/pytest.sh" lint -m static -k "not test_selftest" tools selftests \
 	--ignore="$apply" || code=$?
 wait $! || code=$?
 cat "$RESULTS/lint-apply.log"
 # Published tables that are not of today's files: printed, no failure
-PYTHONPATH=$ROOT PYTHONDONTWRITEBYTECODE=1 "$VENV/bin/python" -m selftests.results || code=$?
+PYTHONPATH=$ROOT PYTHONDONTWRITEBYTECODE=1 "$VENV/bin/python" -m tools.results || code=$?
 exit "$code"

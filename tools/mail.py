@@ -24,11 +24,11 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
+from tools.queue.checks_tree import read_waivers  # noqa: E402
+from tools.queue.covers import Cover, load_covers  # noqa: E402
+from tools.queue.scratch import Sources, make_repo  # noqa: E402
+from tools.series import Patch, Queue, load_queue  # noqa: E402
 from tools.tree import Stop, check_git, committed, git, run  # noqa: E402
-from selftests.queue.checks_tree import read_waivers  # noqa: E402
-from selftests.queue.covers import Cover, load_covers  # noqa: E402
-from selftests.queue.patchqueue import Patch, Queue, load_queue  # noqa: E402
-from selftests.queue.scratch import Sources, make_repo  # noqa: E402
 
 PLACEHOLDER = re.compile(r"\.(example|invalid|localdomain)$|@localhost$|@example\.|\bnoreply\b")
 LISTS = re.compile(r"^Patch-mainline: .*to be sent to (.+)$", re.M)
@@ -107,7 +107,7 @@ def address(mail: Path, people: list[str], lists: list[str]) -> None:
 
 def check(mail: Path, kernel: Path, signed: bool) -> None:
     """Raise Stop if checkpatch.pl --strict finds anything in a mail that is not waived."""
-    waived = {waiver.type for waiver in read_waivers(ROOT / "selftests/queue/checkpatch-waivers")[0]}
+    waived = {waiver.type for waiver in read_waivers(ROOT / "tools/queue/checkpatch-waivers")[0]}
     words = ["perl", "scripts/checkpatch.pl", "--strict", "--terse", "--no-summary",
              "--show-types", "--ignore", ",".join(sorted({*waived, *IGNORED}))]
     code, output = run(*words, *([] if signed else ["--no-signoff"]), mail, cwd=kernel, check=False,

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Merges the results of all stages of `make test` and closes the run.
 
-Reads <results>/parts/*.json (selftests/results_file.py) and <results>/stages (minutes per stage);
+Reads <results>/parts/*.json (tools/results_file.py) and <results>/stages (minutes per stage);
 writes <results>/tests.json and <results>/junit.xml; fails a run that ends after $DEADLINE (seconds
 since 1970, set by continuous integration, whose limit $LIMIT_MINUTES is); prints failures, skips,
 minutes per stage and, as the last line, 'N passed, N failed, N skipped'. Exit code: 0 if nothing
@@ -21,8 +21,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from selftests import results_file  # noqa: E402
-from selftests.results_file import Result  # noqa: E402
+from tools import results_file  # noqa: E402
+from tools.results_file import Result  # noqa: E402
 
 
 def read_parts(parts: Path) -> list[Result]:

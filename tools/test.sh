@@ -107,47 +107,47 @@ must tools tools/tools.sh
 must base tools/base.sh
 must apply tools/tree.py apply
 if [ "$mode" = job ]; then
-	run "job_$JOB" tools/python.sh selftests/jobs.py run "$JOB"
+	run "job_$JOB" tools/python.sh tools/jobs.py run "$JOB"
 	finish
 fi
 run lint tools/lint.sh
 must kernel tools/kernel.sh vm
 run kselftests tools/kselftests.sh
-names=${GROUP:-$(python3 selftests/groups.py list | cut -f1 | xargs)}
+names=${GROUP:-$(python3 tools/groups.py list | cut -f1 | xargs)}
 read -ra chosen <<< "$names"
 if [ -z "${GROUP:-}" ]; then
-	background 19 identity selftests/results_file.py identity/off_means_off \
-		"nothing to compare" "$RESULTS/parts/identity.json" selftests/identity/identity.py
+	background 19 identity tools/results_file.py identity/off_means_off \
+		"nothing to compare" "$RESULTS/parts/identity.json" tools/identity/identity.py
 	# Most of these wait, and their trees are their own
-	background 10 robust tools/pytest.sh robust -m robust selftests/queue
-	background 10 checks tools/pytest.sh checks -m static -k test_selftest selftests
+	background 10 robust tools/pytest.sh robust -m robust tools/queue
+	background 10 checks tools/pytest.sh checks -m static -k test_selftest tools selftests
 fi
-boots=$(tools/python.sh -m selftests.vm.boots --list)
+boots=$(tools/python.sh -m tools.vm.boots --list)
 mapfile -t plain < <(awk '$2 == "vm" {print $1}' <<< "$boots")
-run boots tools/python.sh -m selftests.vm.boots "${plain[@]}"
+run boots tools/python.sh -m tools.vm.boots "${plain[@]}"
 [ -n "${GROUP:-}" ] || background 0 queue tools/pytest.sh queue \
-	-m "not static and not robust and not full" selftests/queue
+	-m "not static and not robust and not full" tools/queue
 for name in $(tested "${chosen[@]}"); do
 	run "$name" tools/pytest.sh "$name" -m "not full and not bench and not late and not debug" \
 		"selftests/$name"
 done
 if [ -z "${GROUP:-}" ]; then
 	run runner tools/pytest.sh runner -m "not full" \
-		selftests/vm selftests/identity selftests/results selftests/review selftests/test_proofs.py
-	spare model tools/pytest.sh model -m "not static" selftests/model
+		tools/vm tools/identity tools/results tools/review tools/test_proofs.py
+	spare model tools/pytest.sh model -m "not static" tools/model
 fi
 marked late
 while read -r name kernel; do
 	[ "$kernel" != vm ] || continue
 	spare "kernel_$kernel" tools/kernel.sh "$kernel"
-	spare "vm-$name" tools/python.sh -m selftests.vm.boots "$name"
+	spare "vm-$name" tools/python.sh -m tools.vm.boots "$name"
 done <<< "$boots"
 marked debug
 joined
 if [ "$mode" = full ]; then
-	jobs=$(python3 selftests/jobs.py list)
+	jobs=$(python3 tools/jobs.py list)
 	while read -r name _; do
-		run "job_$name" tools/python.sh selftests/jobs.py run "$name"
+		run "job_$name" tools/python.sh tools/jobs.py run "$name"
 	done <<< "$jobs"
 fi
 finish

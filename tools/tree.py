@@ -35,7 +35,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
-from selftests.queue.patchqueue import Patch, load_queue, series_hash, touched  # noqa: E402
+from tools.series import Patch, load_queue, series_hash, touched  # noqa: E402
 
 SIGNALS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 WAIT_SECONDS = 5

@@ -11,13 +11,13 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from selftests.bench.measure import HERE as BENCHES
-from selftests.bench.measure import BenchError, command, machine_words, page_of, samples
-from selftests.results.store import Table
+from tools.bench.measure import HERE as BENCHES
+from tools.bench.measure import BenchError, command, machine_words, page_of, samples
+from tools.results.store import Table
 
 HERE = Path(__file__).resolve().parent
 # What the table depends on, and this file
-PROGRAMS = ("lock.c", "../bench/tsc.h")
+PROGRAMS = ("lock.c", "../../tools/bench/tsc.h")
 L2_SETS = Path("/sys/devices/system/cpu/cpu0/cache/index2/number_of_sets")
 
 

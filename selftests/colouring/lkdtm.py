@@ -3,7 +3,7 @@
 
 from pathlib import Path
 
-from selftests.vm.apart import boot_apart
+from tools.vm.apart import boot_apart
 
 
 def provoke(name: str, command: str, parameters: str, kernel: Path) -> str:

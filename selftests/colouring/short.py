@@ -2,7 +2,7 @@
 """README's row of colouring, which has no published figure of its gain today."""
 from __future__ import annotations
 
-from selftests.results.figures import Row
+from tools.results.figures import Row
 
 
 def gains() -> list[Row]:

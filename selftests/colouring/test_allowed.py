@@ -3,7 +3,7 @@
 
 from pathlib import Path
 
-from selftests.vm.lists import bad_taint, find_splats, read_allow
+from tools.vm.lists import bad_taint, find_splats, read_allow
 
 HERE = Path(__file__).resolve().parent
 
@@ -23,7 +23,7 @@ OTHERS = (
 
 def test_refused_user_copies_are_allowed_where_it_is_said() -> None:
     """The BUG() of a refused copy, its Oops and its taint bit; without the list each is a splat."""
-    usual = HERE.parent / "vm/allow.txt"
+    usual = HERE.parents[1] / "tools/vm/allow.txt"
     allow = read_allow(usual, HERE / "allow-usercopy_refused.txt")
     assert find_splats(REFUSED.splitlines(), allow) == []
     assert bad_taint(1 << 18 | 1 << 7, allow) == []

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import pytest
 
-from selftests.bench.measure import command
 from selftests.colouring import bench
+from tools.bench.measure import command
 
 pytestmark = pytest.mark.static
 

@@ -14,10 +14,10 @@ import statistics
 from pathlib import Path
 from typing import Any
 
-from selftests.model import tables
-from selftests.model.published import Published, literal, result_of, spread, wrapped
-from selftests.model.result import misses
-from selftests.results.store import Table
+from tools.model import tables
+from tools.model.published import Published, literal, result_of, spread, wrapped
+from tools.model.result import misses
+from tools.results.store import Table
 
 KINDS = ("pipe", "futex", "threads")
 TASKS = (4, 8, 12, 16, 32, 64, 128, 256)

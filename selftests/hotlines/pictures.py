@@ -7,8 +7,8 @@ import statistics
 from matplotlib.figure import Figure
 
 from selftests.hotlines.model import KINDS, TASKS, before, rings
-from selftests.results import store
-from selftests.results.pictures import THEMES, start
+from tools.results import store
+from tools.results.pictures import THEMES, start
 
 NAMES = {"pipe": "processes, pipes", "futex": "processes, a futex", "threads": "threads, a futex"}
 

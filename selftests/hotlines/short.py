@@ -5,10 +5,10 @@ from __future__ import annotations
 import statistics
 
 from selftests.hotlines.model import before, line_table, miss_table, moved_table, rings, touched
-from selftests.model.published import literal
-from selftests.results import store
-from selftests.results.figures import Row, arrow, evidence
-from selftests.results.store import Table
+from tools.model.published import literal
+from tools.results import store
+from tools.results.figures import Row, arrow, evidence
+from tools.results.store import Table
 
 
 def gains() -> list[Row]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from selftests.hotlines.model import CROSSING, KINDS, RANDOM, TASKS, before, moved, ratio, slower, touched
-from selftests.results import store
+from tools.results import store
 
 pytestmark = pytest.mark.static
 # What the group promises of each kind of ring: lines fewer, and the part that is left of the

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from selftests.model import tables
-from selftests.model.published import Published, literal, result_of, spread, wrapped
-from selftests.model.result import misses
-from selftests.results.store import Table
+from tools.model import tables
+from tools.model.published import Published, literal, result_of, spread, wrapped
+from tools.model.result import misses
+from tools.results.store import Table
 
 LOADS, PATCHED = "loads", "patched"
 BOOTS = {LOADS: ["--append=imv=off"], PATCHED: []}

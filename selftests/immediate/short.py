@@ -7,9 +7,9 @@ import operator
 import statistics
 
 from selftests.immediate.model import BOOTS, CALLS, budget, per_call
-from selftests.results import store
-from selftests.results.figures import Row, arrow, evidence
-from selftests.results.store import Table
+from tools.results import store
+from tools.results.figures import Row, arrow, evidence
+from tools.results.store import Table
 
 
 def gains() -> list[Row]:

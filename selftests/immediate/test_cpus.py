@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from selftests.vm.apart import boot_apart
+from tools.vm.apart import boot_apart
 
 READS = 100_000_000
 MOST_BOOTS = 5      # of 300 s: one is enough on an idle machine of 2023

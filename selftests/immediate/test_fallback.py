@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from selftests.kunit_kernel import booted, directory, kunit, parsed
+from tools.kunit_kernel import booted, directory, kunit, parsed
 
 pytestmark = pytest.mark.full
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from selftests.groups import lost_lines
-from selftests.vm.apart import boot_apart
+from tools.groups import lost_lines
+from tools.vm.apart import boot_apart
 
 pytestmark = pytest.mark.full
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from selftests.bench.measure import command, model_words
-from selftests.results.machine import cpu
+from tools.bench.measure import command, model_words
+from tools.results.machine import cpu
 
 HERE = Path(__file__).resolve().parent
 READS = 2_000_000_000       # 15 to 25 s on two cores

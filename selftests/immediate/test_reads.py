@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from selftests.bench.measure import command, model_words
-from selftests.results.machine import cpu
+from tools.bench.measure import command, model_words
+from tools.results.machine import cpu
 
 HERE = Path(__file__).resolve().parent
 ROUNDS = 1501       # of each of twelve cases; about 15 s

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from selftests.vm.apart import boot_apart
+from tools.vm.apart import boot_apart
 
 JOB = ("cmd=printf '%s\\n' 'TAP version 13' 1..1; modprobe test_imv_base && "
        "echo 1 > /sys/module/test_imv_base/parameters/set_atomic && echo ok 1 set:demo")

@@ -13,15 +13,15 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from selftests.bench.claims import compare, lines_of
-from selftests.bench.measure import Measured, command, machine_words, page_of
-from selftests.bench.returns import returns, routines
 from selftests.movsb.site import last_distance, write_headers
-from selftests.results.store import Table
+from tools.bench.claims import compare, lines_of
+from tools.bench.measure import Measured, command, machine_words, page_of
+from tools.bench.returns import returns, routines
+from tools.results.store import Table
 
 HERE = Path(__file__).resolve().parent
 # What the table depends on, and this file
-PROGRAMS = ("distance.c", "site.py", "../bench/claims.py", "../bench/returns.py", "../bench/tsc.h")
+PROGRAMS = ("distance.c", "site.py", "../../tools/bench/claims.py", "../../tools/bench/returns.py", "../../tools/bench/tsc.h")
 COPIES = ("none", "movsb", "again", "series", "checked", "unrolled")
 CALLS = ("pread", "pwrite", "pipe", "socket")
 MEASURES = {"hot": COPIES, "isolated": COPIES, "random": COPIES, "calls": CALLS}

@@ -8,9 +8,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator
 
-from selftests.results import store
-from selftests.results.figures import STAC_CLAC
-from selftests.results.pictures import THEMES, TIMED, about, start
+from tools.results import store
+from tools.results.figures import STAC_CLAC
+from tools.results.pictures import THEMES, TIMED, about, start
 
 DISTANCES = (0, 1, 4, 16, 64, 256, 1024, 4095)
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from selftests.model import tables
-from selftests.model.published import literal
-from selftests.results.cpus import cpu_name
-from selftests.results.figures import STAC_CLAC, Row, arrow, block, evidence
-from selftests.results.store import Table
+from tools.model import tables
+from tools.model.published import literal
+from tools.results.cpus import cpu_name
+from tools.results.figures import STAC_CLAC, Row, arrow, block, evidence
+from tools.results.store import Table
 
 SIZES = (1, 64, 128, 256, 1024, 4096, 65536)
 # Distances of the columns

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from selftests.results.machine import cpu
+from tools.results.machine import cpu
 
 HEADER = "arch/x86/include/asm/uaccess_64.h"
 # A site of mainline's has the five bytes of a call: behind rep movsb there is a NOP. Where the

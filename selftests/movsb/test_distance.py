@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from selftests.bench.claims import compare, lines_of
-from selftests.bench.measure import cells_of, measures_of
 from selftests.movsb import bench, site
 from selftests.movsb.bench import Row, build, compared, joined, middle, rows_of
 from selftests.movsb.site import last_distance
-from selftests.results import store
-from selftests.results.machine import cpu
+from tools.bench.claims import compare, lines_of
+from tools.bench.measure import cells_of, measures_of
+from tools.results import store
+from tools.results.machine import cpu
 
 # rep movsb, and a part of it once more: the last eighth alone is in L1, which Intel does not notice
 PART = "" if cpu()["vendor_id"] == "GenuineIntel" else "shr $3, %%rax; "

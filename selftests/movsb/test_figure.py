@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from selftests.movsb.short import at
-from selftests.results import store
-from selftests.results.cpus import cpu_name
+from tools.results import store
+from tools.results.cpus import cpu_name
 
 ROOT = Path(os.environ.get("CF_ROOT", Path(__file__).resolve().parents[2]))
 TABLE = "movsb/bench"

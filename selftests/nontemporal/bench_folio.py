@@ -13,15 +13,15 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from selftests.bench.claims import compare
-from selftests.bench.measure import HERE as BENCHES
-from selftests.bench.measure import (BenchError, Measured, assemble, command, machine_words,
+from tools.bench.claims import compare
+from tools.bench.measure import HERE as BENCHES
+from tools.bench.measure import (BenchError, Measured, assemble, command, machine_words,
                                      page_of, summary)
-from selftests.results.store import Table
+from tools.results.store import Table
 
 HERE = Path(__file__).resolve().parent
 # What the table depends on, and this file
-PROGRAMS = ("folio.c", "../bench/claims.py", "../bench/tsc.h")
+PROGRAMS = ("folio.c", "../../tools/bench/claims.py", "../../tools/bench/tsc.h")
 COPIES = ("plain", "again", "default", "always")
 # How much longer a row may take that bypasses the caches: cycles, or a part
 ALLOWED = 1.0, 0.01

@@ -9,10 +9,10 @@ from __future__ import annotations
 import statistics
 from typing import Any
 
-from selftests.model import tables
-from selftests.model.published import Published, literal, result_of, spread, wrapped
-from selftests.model.result import misses
-from selftests.results.store import Table
+from tools.model import tables
+from tools.model.published import Published, literal, result_of, spread, wrapped
+from tools.model.result import misses
+from tools.results.store import Table
 
 PERTURB = (0, 10, 100)
 # Name in the table, its title there, and the words for the guest: value and minimum

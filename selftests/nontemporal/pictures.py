@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from matplotlib.figure import Figure
 
-from selftests.results import store
-from selftests.results.pictures import THEMES, TIMED, about, start
+from tools.results import store
+from tools.results.pictures import THEMES, TIMED, about, start
 
 MOST_BYTES = 1 << 20
 

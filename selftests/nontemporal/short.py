@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import statistics
 
-from selftests.model import tables
-from selftests.model.published import literal
 from selftests.nontemporal.bench_folio import BYPASSED
 from selftests.nontemporal.model import bystander_table, writes_table
-from selftests.results.cpus import cpu_name
-from selftests.results.figures import Row, arrow, cells, evidence, per_unit, timed
-from selftests.results.store import Table
+from tools.model import tables
+from tools.model.published import literal
+from tools.results.cpus import cpu_name
+from tools.results.figures import Row, arrow, cells, evidence, per_unit, timed
+from tools.results.store import Table
 
 # By measure, what its rows are
 ROWS = {"fresh": "new folios, in no cache", "stream": "a stream of 64 MiB",

@@ -8,8 +8,8 @@ import pytest
 
 from selftests.nontemporal.bench_folio import complaints
 from selftests.nontemporal.short import SLOWER, gains, line, times
-from selftests.results import store
-from selftests.results.cpus import cpu_name
+from tools.results import store
+from tools.results.cpus import cpu_name
 
 pytestmark = pytest.mark.static
 # Of this one DEMANDED is not asked: its rows are published, whatever they are

@@ -9,7 +9,7 @@ import pytest
 
 from selftests.preparations.harness import (FLUSHCACHE, ROUTINES, build, failures, flushcache,
                                             sweep)
-from selftests.queue.scratch import Sources
+from tools.queue.scratch import Sources
 
 MIN_CASES = 1_000_000
 MAX_SECONDS = 60

@@ -12,13 +12,13 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from selftests.bench.measure import command, machine_words, page_of, samples
-from selftests.bench.returns import returns, routines
-from selftests.results.store import Table
+from tools.bench.measure import command, machine_words, page_of, samples
+from tools.bench.returns import returns, routines
+from tools.results.store import Table
 
 HERE = Path(__file__).resolve().parent
 # What the table depends on, and this file
-PROGRAMS = ("copies.c", "../bench/returns.py")
+PROGRAMS = ("copies.c", "../../tools/bench/returns.py")
 MEASURES = ("hot", "misaligned", "aliased", "cold", "written", "random64", "random512", "calls")
 COPIES = ("none", "fsrm", "erms", "movsq", "unrolled", "string", "words", "const")
 # System calls that differ by copies: without, with, what these are

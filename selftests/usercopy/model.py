@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from selftests.model import tables
-from selftests.model.published import Published, literal, result_of, wrapped
-from selftests.results.store import Table
+from tools.model import tables
+from tools.model.published import Published, literal, result_of, wrapped
+from tools.results.store import Table
 
 # Name in the table, and the kernel parameters; the first is without X86_USERCOPY_CONST
 CALLS = "calls"

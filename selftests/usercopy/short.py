@@ -2,11 +2,11 @@
 """The short form of the tables of user copies, for the group's page, and README's rows of gains."""
 from __future__ import annotations
 
-from selftests.model import tables
-from selftests.model.published import literal, wrapped
-from selftests.results.cpus import cpu_name
-from selftests.results.figures import STAC_CLAC, Row, arrow, cells, evidence, per_unit, timed
-from selftests.results.store import Table
+from tools.model import tables
+from tools.model.published import literal, wrapped
+from tools.results.cpus import cpu_name
+from tools.results.figures import STAC_CLAC, Row, arrow, cells, evidence, per_unit, timed
+from tools.results.store import Table
 
 SIZES = (1, 8, 16, 32, 48, 64, 128, 256, 512, 4096)
 # rep movsb (mainline), the loop of moves, inline

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from selftests.kunit_kernel import booted, kunit, parsed
+from tools.kunit_kernel import booted, kunit, parsed
 
 pytestmark = pytest.mark.full
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from selftests.vm.apart import boot_apart
+from tools.vm.apart import boot_apart
 
 pytestmark = pytest.mark.full
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from selftests.results import store
 from selftests.usercopy import text
+from tools.results import store
 
 pytestmark = pytest.mark.static
 USER = ("long _copy_from_user(void *, const void *, long);\n"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from selftests.preparations.harness import ROUTINES, build, failures, sweep
-from selftests.queue.scratch import Sources
+from tools.queue.scratch import Sources
 
 UNROLLED, STRING = "copy_user_unrolled", "copy_user_string"
 MISTAKES = {

@@ -23,8 +23,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from selftests.results import store
-from selftests.results.store import ROOT, Table
+from tools.results import store
+from tools.results.store import ROOT, Table
 
 FILES = ("selftests/usercopy/text.py",)
 CONFIGURATION = "x86_64_defconfig"

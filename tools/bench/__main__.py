@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Times what the series changes, in user space on the real CPU: builds and runs the benchmarks
+selftests/GROUP/bench*.py, keeps medians and quartiles in
+Documentation/results/GROUP/bench*.json, or in a file for another checkout (share.py).
+
+The figures are of this machine: a run replaces those of its CPU model and hypervisor only. A difference counts
+when it is larger than the noise: the same copy, measured as two. What breaks a table's own rule is
+published, then named with exit status 1.
+
+Exit status: 0 done, 1 it does not build or run or cannot be published, 2 usage, 130 interrupted.
+"""
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from tools.bench import share
+from tools.bench.measure import BenchError, keep, measure, shown
+from tools.results.store import ROOT
+
+ROUNDS = 21
+
+
+def timed(group: str, name: str, args: argparse.Namespace) -> tuple[dict[str, Any], bool]:
+    """Measure a table, publish or print it; return its block, and whether it is as it should be.
+    Raises as measure()."""
+    block, wrong = measure(group, name, args.tree, args.rounds, "make bench SHORT=1" if args.short
+                           else f"make bench GROUP={group} ROUNDS={args.rounds}")
+    if args.short or args.print_only:
+        print(shown(group, name, block))
+    else:
+        keep(group, block, name)
+    if wrong:
+        print(f"bench: {group}/{name}: {len(wrong)} cells are not as they should be:", *wrong,
+              sep="\n  ", file=sys.stderr)
+    return block, not wrong
+
+
+def run(args: argparse.Namespace) -> int:
+    """Measure the tables of the groups; return the exit status."""
+    code, blocks = 0, {}
+    for group, name in [(group, path.stem) for group in args.group
+                        for path in sorted((ROOT / "selftests" / group).glob("bench*.py"))]:
+        try:
+            block, good = timed(group, name, args)
+        except (BenchError, OSError, ValueError, KeyError, subprocess.CalledProcessError) as error:
+            print(f"bench: {group}/{name}: {error}", file=sys.stderr)
+            code = 1
+        except KeyboardInterrupt:
+            print(f"bench: {group}/{name}: interrupted; nothing of it is written", file=sys.stderr)
+            return 130
+        else:
+            blocks[f"{group}/{name}"] = block
+            code = code if good else 1
+    if args.short and blocks:
+        share.write(args.short, blocks)
+        print(f"bench: {args.short} has {', '.join(blocks)}: send it, or make results-add FILE=it")
+    return code
+
+
+def main(words: list[str] | None = None) -> int:
+    """Do what the command line says; return the exit status."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n", maxsplit=1)[0])
+    groups = sorted({path.parent.name for path in ROOT.glob("selftests/*/bench*.py")})
+    parser.add_argument("group", nargs="*", metavar="GROUP",
+                        help=f"default: {' '.join(groups)}")
+    parser.add_argument("--tree", type=Path, help="with the series applied")
+    parser.add_argument("--rounds", type=int, help=f"at least {share.ROUNDS} (default: {ROUNDS})")
+    parser.add_argument("--short", type=Path, metavar="FILE",
+                        help=f"{share.ROUNDS} rounds; print, and write a file for --add elsewhere")
+    parser.add_argument("--add", type=Path, metavar="FILE",
+                        help="measure nothing: publish what another machine wrote with --short")
+    parser.add_argument("--print-only", action="store_true",
+                        help="keep no figures: the machine was not idle before the start")
+    args = parser.parse_args(words)
+    try:
+        if args.add:
+            print("bench: added to", *share.add(args.add))
+            return 0
+        if unknown := sorted({*args.group} - {*groups}):
+            parser.error(f"no benchmark of group {unknown[0]}")
+        args.group = args.group or groups
+        args.rounds = share.ROUNDS if args.short else args.rounds or ROUNDS
+        if args.rounds < share.ROUNDS or not args.tree:
+            parser.error(f"a tree and at least {share.ROUNDS} rounds are needed")
+        return run(args)
+    except (OSError, ValueError) as error:
+        print(f"bench: error: {error}", file=sys.stderr)
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What another machine timed, as one file: `make bench SHORT=1` writes it, `make results-add FILE=`
+takes its blocks into the published tables.
+
+A file is refused as a whole unless today's programs made it of today's series: its blocks have the
+fields of the published ones and no other, a name of the host for one.
+"""
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+from tools.bench.measure import files_of, keep, shown
+from tools.results import store
+from tools.results.machine import SAME_MODEL, same_model
+
+MACHINE = {*SAME_MODEL, "model name", "copy flags", "caches", "tsc_khz", "hypervisor", "kernel"}
+# Fewer than for a block of our own: a figure has to be had in minutes
+ROUNDS = 15
+
+Block = dict[str, Any]
+
+
+def write(file: Path, blocks: dict[str, Block]) -> None:
+    """Write blocks by table, as GROUP/NAME. Raises OSError."""
+    cells = sum(len(block["cells"]) for block in blocks.values())
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps({"cells": cells, "blocks": blocks}, indent=1) + "\n", encoding="utf-8")
+
+
+def faults(table: str, block: Block) -> list[str]:
+    """Return what keeps a block out of a table. Raises KeyError, TypeError or ValueError for what has
+    not the form of a block."""
+    group, name = table.split("/")
+    published = store.read(group, name)["blocks"]
+    today = store.series_hash(store.queue_of_today())
+    least = max([ROUNDS, *(old["rounds"] for old in published
+                           if same_model(old["machine"], block["machine"]))])
+    measures = [{cell.partition("/")[0] for cell in each["cells"]} for each in (published[-1], block)]
+    found = [f"field {field!r} is not there, or not known" for field in
+             [*({*block} ^ {*published[-1]}), *({*block["machine"]} ^ MACHINE)]]
+    found += [why for wrong, why in (
+        (block["series"] != today, f"of series {block['series']}, here is {today}"),
+        (block["depends"] != store.depends(group, files_of(group, name)),
+         "not made by the programs of this checkout"),
+        (block["rounds"] < least, f"{block['rounds']} rounds, fewer than {least}"),
+        (measures[0] != measures[1], "it has not the cells of this table")) if wrong]
+    found += [f"{cell}, {copy}: {figures}" for cell, copies in block["cells"].items()
+              for copy, figures in copies.items()
+              if not (all(map(math.isfinite, figures)) and 0 < figures[1] <= figures[0] <= figures[2])]
+    if not found:
+        shown(group, name, block)
+    return found
+
+
+def read(file: Path) -> dict[str, Block]:
+    """Return the blocks of a file by table; raises OSError, ValueError with what is wrong."""
+    try:
+        whole = json.loads(file.read_text(encoding="utf-8"))
+        blocks, stated = dict(whole["blocks"]), whole["cells"]
+        wrong = [f"{table}: {why}" for table in blocks for why in faults(table, blocks[table])]
+        counted = sum(len(block["cells"]) for block in blocks.values())
+    except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
+        raise ValueError(f"{file}: truncated, or no file of make bench SHORT=1 "
+                         f"({type(error).__name__}: {error})") from None
+    if not blocks or counted != stated:
+        wrong.append(f"{counted} cells, it says {stated}")
+    if wrong:
+        raise ValueError(f"{file}: {wrong[0]}")
+    return blocks
+
+
+def add(file: Path) -> list[str]:
+    """Take a file's blocks into the published tables, return these. Raises as read()."""
+    blocks = read(file)
+    for table, block in blocks.items():
+        group, name = table.split("/")
+        keep(group, block, name)
+    return list(blocks)

@@ -1,0 +1,155 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""The slow jobs of make test-full: selftests/*/jobs and tools/*/jobs, name | minutes | work | what it shows.
+
+  jobs.py list         each job with its minutes and what it shows
+  jobs.py run NAME     does its work, unless it passed with the same inputs (FRESH=1: in any case)
+
+Words of the work: packages=SECTION installs a section of configs/packages (what cannot be
+installed is skipped by the tests that need it), kernel=NAME builds one of configs/kernels,
+kselftests builds these, boot=NAME boots one of the tables,
+test=FILE[::FUNCTION] runs the tests of the jobs' folder that are marked full. A * in a row stands
+for each group with a folder. A group's jobs are in its folder. Reads what tools/python.sh sets.
+"""
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from tools import groups, proofs, results_file  # noqa: E402
+from tools.queue.mover import fingerprint, listing  # noqa: E402
+
+PROGRAMS = ("gcc", "ld", "quilt", "git", "python3", "clang-19", "qemu-system-x86_64",
+            "qemu-system-i386", "aarch64-linux-gnu-gcc")
+
+
+@dataclass(frozen=True)
+class Job:
+    """A slow job. folder: where its tests are; minutes: on two idle cores; work: words as above."""
+
+    name: str
+    folder: Path
+    minutes: int
+    work: tuple[str, ...]
+    what: str
+
+    def tests(self) -> list[str]:
+        """Return pytest's arguments for its tests."""
+        return [f"{self.folder}/{word[5:]}" for word in self.work if word.startswith("test=")]
+
+
+def read_jobs() -> dict[str, Job]:
+    """Return the jobs of all folders by name; raises GroupError."""
+    rooms = [name for name in groups.chosen(groups.queue()) if groups.folder(name).is_dir()]
+    jobs: dict[str, Job] = {}
+    others = {group.name for group in groups.queue().groups} - set(rooms)
+    for path in sorted([*ROOT.glob("selftests/*/jobs"), *ROOT.glob("tools/*/jobs")]):
+        if path.parent.name in others:
+            continue
+        for row in groups.table(path, 4, 4):
+            for name, minutes, work, what in [[field.replace("*", room) for field in row]
+                                              for room in rooms] if "*" in row[0] else [row]:
+                if name in jobs or not minutes.isdigit() or not work:
+                    raise groups.GroupError(
+                        f"{path.parent.name}/jobs: {name}: a new name, minutes and work expected")
+                jobs[name] = Job(name, path.parent, int(minutes), tuple(work.split()), what)
+    return jobs
+
+
+def inputs(job: Job) -> dict[str, bytes]:
+    """Return the content of each file of the repository that a job reads, by name.
+
+    Of other groups, a group's job reads the tables of boots and options only. The published results
+    are read by the job that looks for stale ones.
+    """
+    names = ["patches", "configs", "tools", "selftests"]
+    if job.folder.name == "results":
+        names.append("Documentation/results")
+    files = proofs.contents(ROOT, "series", "Makefile", "pytest.ini",
+                            *(f"{name}/**/*" for name in names))
+    rooms = {group.name for group in groups.queue().groups}
+    others = tuple(f"selftests/{room}/" for room in rooms - {job.folder.name})
+    return {name: content for name, content in files.items() if "__pycache__" not in name and not (
+        job.folder.name in rooms and name.startswith(others)
+        and name.endswith((".py", ".c", ".S", ".sh")))}
+
+
+def key(job: Job) -> str:
+    """Return the hash of all that the verdict on a job depends on: repository, tree, tools."""
+    tree = Path(os.environ["CF_TREE"])
+    touched = {path: proofs.content(tree / path) for path in groups.queue().paths}
+    return proofs.key(
+        name=job.name, work=job.work, kvm=os.environ.get("KVM", "0"), variables=proofs.variables(),
+        compiler=proofs.toolchain(*os.environ.get("CC", "gcc").split()),
+        files=inputs(job),
+        tree=touched, base=fingerprint(listing(tree), set(touched)),
+        tools={name: proofs.version(name) for name in PROGRAMS})
+
+
+def work(job: Job, results: Path) -> tuple[bool, list[Path]]:
+    """Do the work of a job, all of it; returns whether all of it passed, and the result files."""
+    passed, parts = True, []
+    for word in job.work:
+        kind, _, what = word.partition("=")
+        command = {"packages": ["tools/tools.sh", what], "kernel": ["tools/kernel.sh", what],
+                   "kselftests": ["tools/kselftests.sh"],
+                   "boot": [sys.executable, "-m", "tools.vm.boots", what]}.get(kind)
+        if kind == "boot":
+            parts.append(results / f"parts/vm-{what}.json")
+        elif kind != "test" and not command:
+            raise groups.GroupError(f"{job.folder.name}/jobs: {job.name}: unknown word {word}")
+        if command:
+            done = subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL)
+            passed &= done.returncode == 0 or kind == "packages"
+    if job.tests():
+        name = f"job-{job.name}"
+        command = ["tools/pytest.sh", name, "-m", "full", *job.tests()]
+        done = subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL)
+        passed &= done.returncode == 0
+        parts.append(results / f"parts/{name}.json")
+    return passed, parts
+
+
+def run(job: Job) -> bool:
+    """Do a job, or take what is known of it; returns whether it passed."""
+    store = proofs.Proofs("job")
+    results = Path(os.environ["CF_RESULTS"])
+    name = key(job)
+    if (rows := store.lookup(name)) is not None:
+        known = [replace(results_file.checked(row, job.name), cached=True) for row in rows]
+        results_file.write(results / f"parts/job-{job.name}.json", known)
+        print(f"job {job.name}: passed before with the same inputs, {len(rows)} results")
+        return True
+    passed, parts = work(job, results)
+    found = {part: results_file.read(part) for part in parts if part.is_file()}
+    # What a boot skips it skips again; a test on the host may have missed a package
+    skipped = [result for part, rows in found.items() if not part.name.startswith("vm-")
+               for result in rows if result.status == "skip"]
+    if passed and found and not skipped:
+        store.store(name, [result.row() for rows in found.values() for result in rows])
+    return passed
+
+
+def main(what: str = "", name: str = "") -> int:
+    """Do what the first word says; see above. Returns the exit status."""
+    jobs = read_jobs()
+    if what == "list":
+        for job in jobs.values():
+            print(f"{job.name}\t{job.minutes}\t{job.what}")
+    elif what == "run" and name in jobs:
+        return 0 if run(jobs[name]) else 1
+    else:
+        raise groups.GroupError(f"no job '{name}'; there are: {' '.join(jobs)}")
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(*sys.argv[1:]))
+    except (groups.GroupError, OSError, TypeError, ValueError) as error:
+        sys.exit(f"jobs.py: error: {error}")

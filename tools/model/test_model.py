@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The model in the guest: its counts against arithmetic, and its honesty."""
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tools.model.expected import compare, expected
+from tools.model.result import LEVELS, misses
+
+Result = dict[str, Any]
+# Those of workload ioctl that are no ioctls
+SYSCALLS = ("sigprocmask", "clock_getres", "epoll_ctl", "sigaltstack", "sigaction", "openat2")
+
+
+def test_calibration(calibrate: Result, larger: Result, keep: Result, full: Result) -> None:
+    """Each pattern counts what arithmetic says for the geometry, no label more or less; with that of
+    another geometry the comparison fails."""
+    for result in (calibrate, larger, keep, full):
+        patterns = expected(result["geometry"])
+        assert set(result["labels"]) == set(patterns)
+        compare(result, patterns)
+    for other in (larger, keep, full):
+        with pytest.raises(AssertionError, match="by arithmetic"):
+            compare(calibrate, expected(other["geometry"]))
+
+
+@pytest.mark.usefixtures("ring_1", "ring_2", "writers_1", "writers_2")
+def test_repeat_identical(run_options: list[str]) -> None:
+    """The same run again gives the same bytes, instruction for instruction, with
+    one CPU and with four."""
+    for workload in ("ring", "writers"):
+        first, second = ((Path(run_options[-1]) / f"{workload}_{run}.raw.json").read_bytes()
+                         for run in "12")
+        assert len(first) > 10000
+        assert first == second
+
+
+def test_perturb(ring_1: Result, ring_perturbed: Result) -> None:
+    """Memory laid out in another way gives other misses of the same switches: a
+    repeat that is identical is so because nothing changed."""
+    stacks = [result["labels"]["ring"]["kinds"]["kernel stack"]
+              for result in (ring_1, ring_perturbed)]
+    assert abs(stacks[0]["lines"] - stacks[1]["lines"]) < 100
+    assert stacks[0]["l2"] != stacks[1]["l2"]
+
+
+def test_kinds(ring_1: Result, writers_1: Result) -> None:
+    """Misses are told by kind of data, and none is lost between the kinds."""
+    for result, kinds in ((ring_1, {"task_struct", "kernel stack", "other"}),
+                          (writers_1, {"page cache", "user buffer", "other"})):
+        label = result["labels"][result["workload"]]
+        assert kinds <= set(label["kinds"])
+        for level in LEVELS:
+            assert misses(label, level) == sum(kind[level] for kind in label["kinds"].values())
+
+
+def test_lines_per_switch(ring_1: Result) -> None:
+    """The lines of task_structs and of what they have are told by where they are in them."""
+    label = ring_1["labels"]["ring"]
+    task = label["objects"]["task_struct"]
+    assert {"task_struct", "signal_struct", "files_struct", "mm_struct"} == set(label["objects"])
+    # The state of each task of the ring is on the first line; most lines are those of others
+    assert 64 <= task["objects"] < 64 + 8 and task["touched"][0] >= 64
+    assert sum(task["touched"]) <= label["kinds"]["task_struct"]["lines"]
+    assert 64 * 10 < sum(task["touched"]) < 64 * len(task["touched"]) * 0.75
+    shares = {name: (loaded, stored) for name, _, _, loaded, stored in label["fields"]}
+    assert min(shares["__state"]) > 0.9 and shares["stack"][0] > 0.9 > shares["stack"][1]
+    assert min(shares["se.vruntime"]) > 0.9 and "comm" not in shares
+
+
+RINGS = [f"{kind}_{tasks}" for kind in ("pipe", "futex", "threads") for tasks in (4, 16)]
+
+
+def test_rings(rings: Result) -> None:
+    """One boot runs several rings, each with a label, its own tasks and switches."""
+    assert list(rings["labels"]) == RINGS
+    for name, label in rings["labels"].items():
+        tasks = int(name.split("_")[1])
+        assert 192 <= label["units"] < 600, name
+        assert label["kinds"]["kernel stack"]["lines"] > 8 * tasks, name
+        assert label["kinds"]["task_struct"]["lines"] > 8 * tasks, name
+        functions = {function["name"] for function in label["functions"]}
+        futex = any("futex" in function for function in functions)
+        assert futex != name.startswith("pipe"), name
+
+
+def test_nothing_else(ring_1: Result, writers_1: Result) -> None:
+    """No console and no end of the boot is in a region."""
+    for result in (ring_1, writers_1):
+        strangers = [function["name"] for function in
+                     result["labels"][result["workload"]]["functions"]
+                     if re.search("serial8250|uart|tty_|printk", function["name"])]
+        assert not strangers
+
+
+def test_writers_page_cache(writers_1: Result) -> None:
+    """Each line of the page cache that was written is brought in just once by
+    the copy, and the records are counted."""
+    label, copy = (writers_1["labels"][name] for name in ("writers", "rep_movs_alternative"))
+    lines = 2 * 1024 * 1024 // 64
+    assert label["units"] == 2 * 256
+    assert label["kinds"]["page cache"]["lines"] == lines
+    for level in LEVELS:
+        assert copy["kinds"]["page cache"][level] == lines
+    assert copy["stores"] >= 2 * 1024 * 1024
+
+
+def test_reads_immediates(reads: Result) -> None:
+    """Immediate values are read without one access to data; loads cost one each,
+    and a miss each where the lines were pushed out."""
+    labels = reads["labels"]
+    for width in ("u32", "u64"):
+        for number in (32, 128, 4096):
+            names = [f"{what}_{width}_{number}" for what in ("loads", "immediates")]
+            loads, immediates = (next(
+                function for function in labels[name]["functions"]
+                if function["name"] == f"{name} [test_imv_reads]") for name in names)
+            calls = labels[names[0]]["units"]
+            assert calls == labels[names[1]]["units"] == 5
+            # The return address, in each
+            assert immediates["loads"] == calls and not immediates["stores"]
+            assert loads["loads"] == (number + 1) * calls
+            assert misses(loads, "l1d") >= 0.9 * number * calls
+            assert misses(immediates, "l1d") <= calls
+
+
+def test_immediate_symbols(calls_loads: Result, calls_patched: Result) -> None:
+    """Static variables are told by name; an immediate value is one that is loaded with imv=off
+    only."""
+    values = []
+    for result in (calls_loads, calls_patched):
+        labels = result["labels"].values()
+        assert all(0 < sum(variable["l1d"] for variable in label["variables"])
+                   <= misses(label, "l1d") for label in labels)
+        names = {variable["name"] for label in labels for variable in label["variables"]}
+        assert {"init_user_ns", "vm_committed_as"} <= names
+        values.append({name for name in names if name.endswith("__imv")})
+    assert {"max_files__imv", "sysctl_max_map_count__imv", "sysctl_overcommit_memory__imv",
+            "vm_committed_as_batch__imv"} <= values[0]
+    assert not values[1]
+
+
+def test_ioctl_inline(ioctl: Result) -> None:
+    """Small sizes are copied in place, constant ones and, where a caller asks for it, variable
+    ones: no copy function is executed, and instructions and accesses are saved."""
+    labels = ioctl["labels"]
+    copies = {"_copy_from_user", "_copy_to_user", "rep_movs_alternative"}
+    inline = ("constant", "inline", "set_winsize", "get_winsize", *SYSCALLS)
+    called = ("called", "sized")
+    for name in (*inline, *called):
+        functions = {function["name"] for function in labels[name]["functions"]}
+        assert functions & copies == (copies if name in called else set()), name
+    cost = {name: (label["executed"]["instructions"] / label["units"],
+                   (label["loads"] + label["stores"]) / label["units"])
+            for name, label in labels.items()}
+    for at in range(2):
+        assert cost["nothing"][at] < cost["constant"][at] < cost["called"][at]
+        # The size of a variable one is checked, in the two of them
+        assert cost["constant"][at] < cost["inline"][at] < cost["sized"][at]
+
+
+def test_movsb_window(pread_zen4: Result, pread_zen3: Result, pread_zen5: Result,
+                      pread_intel: Result) -> None:
+    """Zen 3 and Zen 4 send the copies that their rep movsb is slow for to the unrolled loop, and no
+    other copy; other CPUs send none. KUnit's instructions_* know both ends exactly."""
+    def unrolled(result: Result) -> set[str]:
+        labels = result["labels"].items()
+        assert len(labels) == 9 and all(label["units"] == 5 for _, label in labels)
+        return {name for name, label in labels
+                if "copy_user_unrolled" in {function["name"] for function in label["functions"]}}
+
+    assert unrolled(pread_zen4) == {"pread_1", "pread_8", "pread_15", "pwrite_8"}
+    assert unrolled(pread_zen3) == unrolled(pread_zen4) | {"pread_16", "pwrite_16"}
+    assert not any(map(unrolled, (pread_zen5, pread_intel)))

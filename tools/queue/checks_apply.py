@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Checks that apply the series: each way of doing so, groups alone, ranges."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+
+from tools.queue.proc import last_lines, must, run
+from tools.queue.scratch import Sources, checkout, copy_originals, git_am, make_repo, tree_hash
+from tools.series import Group, Queue, parse_diff
+
+PATCH = "patch -p1 -F0 -E -s -f --no-backup-if-mismatch -i".split()
+
+
+@dataclass(frozen=True)
+class Applied:
+    """The tree that one way of applying gives, or why it gives none."""
+
+    findings: list[str]
+    tree: str
+
+
+def quilt(queue: Queue, cwd: Path, *words: str, patches: Path | None = None):
+    """Run quilt in cwd with the queue's own settings and no user's."""
+    rc = queue.root / "tools/quiltrc"
+    env = {"QUILT_PATCHES": str(patches or queue.directory), "QUILT_PC": ".pc"}
+    return run(["quilt", "--quiltrc", rc if rc.is_file() else "-", *words], cwd, env=env)
+
+
+def by_quilt(queue: Queue, repo: Path) -> list[str]:
+    """Push everything with quilt, without fuzz."""
+    done = quilt(queue, repo, "push", "-a", "--fuzz=0")
+    return [f"quilt push -a: {last_lines(done.stdout)}"] if done.returncode else []
+
+
+def by_patch(queue: Queue, repo: Path) -> list[str]:
+    """Apply each patch with patch, without fuzz, and stop at the first that fails."""
+    for patch in queue.patches:
+        done = run([*PATCH, patch.path], repo)
+        if done.returncode:
+            return [f"{patch.name}: patch -F0: {last_lines(done.stdout)}"]
+    return []
+
+
+def by_git_am(queue: Queue, repo: Path) -> list[str]:
+    """Apply the series as mails."""
+    return git_am(repo, queue.patches)
+
+
+def by_quiltimport(queue: Queue, repo: Path) -> list[str]:
+    """Import the series with git quiltimport."""
+    words = ["git", "quiltimport", "--patches", queue.directory, "--series", queue.root / "series"]
+    done = run(words, repo)
+    return [f"git quiltimport: {last_lines(done.stdout)}"] if done.returncode else []
+
+
+WAYS = {"quilt": by_quilt, "patch": by_patch, "git_am": by_git_am, "quiltimport": by_quiltimport}
+
+
+def apply_all(queue: Queue, sources: Sources, scratch: Path) -> dict[str, Applied]:
+    """Return what each of the four ways gives, in a repository each below scratch."""
+    results: dict[str, Applied] = {}
+    first = make_repo(queue, sources, scratch / "base")
+    for way, apply in WAYS.items():
+        repo = shutil.copytree(first, scratch / way, symlinks=True)
+        must(["git", "update-index", "-q", "--refresh"], repo)
+        findings = apply(queue, repo)
+        results[way] = Applied(findings, "" if findings else tree_hash(repo))
+    return results
+
+
+def check_apply(results: dict[str, Applied], way: str) -> list[str]:
+    """One way applies, and its tree is that of the other ways."""
+    result = results[way]
+    return result.findings or [
+        f"{way} and {other} give different trees: {result.tree} and {found.tree}"
+        for other, found in results.items() if found.tree and found.tree != result.tree]
+
+
+def refreshed(queue: Queue, sources: Sources, scratch: Path) -> dict[str, bytes]:
+    """Return each patch file as quilt refresh writes it after the push, by name.
+
+    Args: the queue, the sources, a directory for copies of both.
+    Raises ValueError with one line that names the first patch that does not apply.
+    """
+    tree = copy_originals(queue, sources, scratch / "tree")
+    patches = scratch / "patches"
+    patches.mkdir()
+    shutil.copy(queue.root / "series", patches)
+    for patch in queue.patches:
+        (patches / patch.name).parent.mkdir(exist_ok=True)
+        shutil.copy(patch.path, patches / patch.name)
+    done = quilt(queue, tree, "push", "-a", "--fuzz=0", "--refresh", patches=patches)
+    if done.returncode:
+        raise ValueError(f"quilt push: {last_lines(done.stdout)}")
+    return {patch.name: (patches / patch.name).read_bytes() for patch in queue.patches}
+
+
+def check_refresh_stable(queue: Queue, sources: Sources, tmp_path: Path) -> list[str]:
+    """quilt refresh after each push leaves every patch as it is."""
+    if not (queue.root / "tools/quiltrc").is_file():
+        return ["tools/quiltrc is missing"]
+    try:
+        after = refreshed(queue, sources, tmp_path)
+    except ValueError as error:
+        return [str(error)]
+    return [f"{patch.name}: quilt refresh changes it; this mends it: make refresh"
+            for patch in queue.patches if after[patch.name] != patch.path.read_bytes()]
+
+
+def check_groups_apply(queue: Queue, sources: Sources, tmp_path: Path) -> list[str]:
+    """The ungated groups and any one gated group apply without the others, and do not touch.
+
+    A group that needs others is left out. One that needs patches of another gated group applies
+    behind these, and may touch what other groups touch. What a group changes and takes back is not
+    touched.
+    """
+    repo = make_repo(queue, sources, tmp_path / "groups-apply")
+    ungated = [patch for group in queue.groups if not group.gated for patch in group.patches]
+    findings = git_am(repo, ungated)
+    if findings:
+        return [f"ungated groups: {finding}" for finding in findings]
+    must(["git", "tag", "prepared"], repo)
+    ranges: dict[str, list[tuple[str, range]]] = {}
+    for group in queue.groups:
+        if not group.gated or queue.needs(group)[0]:
+            continue
+        checkout(repo, "prepared")
+        needed = [patch for patch in queue.patches
+                  if patch.name in queue.needs(group)[1] and patch not in ungated]
+        found = git_am(repo, [*needed, *group.patches])
+        findings += [f"group {group.name} without the others: {finding}" for finding in found]
+        if not found and not needed:
+            diff = must(["git", "diff", "-U3", "--no-renames", "prepared", "HEAD"], repo)
+            ranges[group.name] = [(change.path, range(hunk.start, hunk.start + hunk.count))
+                                  for change in parse_diff(diff) for hunk in change.hunks]
+    return findings + same_new_files(queue.groups) + overlaps(ranges)
+
+
+def check_groups_needs(queue: Queue, sources: Sources, tmp_path: Path) -> list[str]:
+    """Each group applies with what it needs, and needs each of that or gives the reason."""
+    repo = make_repo(queue, sources, tmp_path / "groups-needs")
+    findings: list[str] = []
+    for group in queue.groups:
+        others, needed = queue.needs(group)
+        chosen = queue.choose(others or [group.name])
+        checkout(repo, "base")
+        found = git_am(repo, chosen)
+        findings += [f"group {group.name} with what it needs: {finding}" for finding in found]
+        for name, word in needed.items():
+            if found or group.needs[word]:
+                continue
+            checkout(repo, "base")
+            if not git_am(repo, [patch for patch in chosen if patch.name != name]):
+                findings.append(f"group {group.name} applies without {name}: give the reason")
+    return findings
+
+
+def same_new_files(groups: list[Group]) -> list[str]:
+    """Report files that two gated groups both add."""
+    new = {group.name: {diff.path for patch in group.patches for diff in patch.files if diff.new}
+           for group in groups if group.gated}
+    return [f"groups {name} and {other} both add {path}"
+            for name, other in combinations(new, 2) for path in sorted(new[name] & new[other])]
+
+
+def overlaps(ranges: dict[str, list[tuple[str, range]]]) -> list[str]:
+    """Report lines (by file and number, context included) that two groups both touch."""
+    findings: list[str] = []
+    for name, other in combinations(ranges, 2):
+        for path, left in ranges[name]:
+            for file, right in ranges[other]:
+                shared = range(max(left.start, right.start), min(left.stop, right.stop))
+                if path == file and shared:
+                    findings.append(f"{path}: groups {name} and {other} touch at line {shared[0]}")
+    return findings

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The queue applies, in each way, and the checks of that against tiny queues."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tools.queue import checks_apply as checks
+from tools.queue.fixtures import LINES, Builder
+from tools.queue.scratch import Sources
+from tools.queue.verdict import no_finding, none, some
+from tools.series import Queue
+
+pytestmark = pytest.mark.static
+
+SUBJECT = "lib/a: Start at one"
+
+
+@pytest.fixture(scope="module")
+def applied(queue: Queue, sources: Sources, tmp_path_factory) -> dict[str, checks.Applied]:
+    """The queue applied in the four ways."""
+    return checks.apply_all(queue, sources, tmp_path_factory.mktemp("apply"))
+
+
+def way_applies(way: str) -> Callable[[dict[str, checks.Applied]], None]:
+    """Return the test of one way."""
+    return lambda applied: none(checks.check_apply(applied, way))
+
+
+test_apply_quilt = way_applies("quilt")
+test_apply_patch = way_applies("patch")
+test_apply_git_am = way_applies("git_am")
+test_apply_quiltimport = way_applies("quiltimport")
+test_refresh_stable = no_finding(checks.check_refresh_stable)
+test_groups_apply = no_finding(checks.check_groups_apply)
+test_groups_needs = no_finding(checks.check_groups_needs)
+
+
+def test_selftest_apply(builder: Builder, tmp_path: Path) -> None:
+    builder.patch(SUBJECT)
+    # A context line that is not in the base: patch would need fuzz. git quiltimport takes less context.
+    queue = builder.alter(SUBJECT, " line 17\n", " line seventeen\n")
+    bad = checks.apply_all(queue, builder.sources, tmp_path / "bad")
+    for way in ("quilt", "patch", "git_am"):
+        some(checks.check_apply(bad, way), SUBJECT.split()[-1])
+
+
+def test_selftest_refresh_stable(builder: Builder, tmp_path: Path) -> None:
+    queue = builder.patch(SUBJECT).alter(SUBJECT, "--- a/lib/a.c", "Index: a/lib/a.c\n--- a/lib/a.c")
+    some(checks.check_refresh_stable(queue, builder.sources, tmp_path / "bad"), "changes it")
+
+
+def test_selftest_groups_needs(builder: Builder, tmp_path: Path) -> None:
+    builder.patch(SUBJECT).edit("lib/b: Add it", {"lib/b.c": "x\n"})
+    builder.group("immediate", "lib-b").line("lib: Do this", 21)
+    builder.group("usercopy", "lib-b").line("lib: Do that", 5)
+    found = checks.check_groups_needs(builder.write(), builder.sources, tmp_path)
+    some(found, "group immediate with what it needs: git am")
+    some(found, "group usercopy applies without lib-b-add-it.patch")
+
+
+def test_selftest_groups_apply(builder: Builder, tmp_path: Path) -> None:
+    builder.group("immediate").line("lib: Do this", 5).tree["lib/a.c"] = LINES
+    builder.group("usercopy").line("lib: Do that", 11)
+    builder.group("colouring").line("lib: Do more", 12)
+    found = checks.check_groups_apply(builder.write(), builder.sources, tmp_path)
+    some(found, "groups immediate and usercopy touch at line 8", "group colouring without the others")

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The edit loop of Documentation/contributors.rst, followed word by word on a copy of the queue."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tools.queue.checks_apply import by_quilt
+from tools.queue.fixtures import Builder
+from tools.queue.proc import run
+from tools.queue.scratch import Sources, copy_originals
+from tools.queue.verdict import none
+from tools.series import Patch, Queue, load_queue, touched
+
+# What the test does not run: the checks and the build of what the loop made
+PROVE = ("make lint", "make")
+ADDED = "// a line of the edit loop"
+
+
+def commands(page: str) -> list[str]:
+    """Return the commands of the first block of a page, without their comments."""
+    block = re.search(r"::\n\n((?: {4}.*\n)+)", page)
+    assert block
+    return [line.partition("  #")[0].strip() for line in block[1].splitlines()]
+
+
+def middle(queue: Queue) -> tuple[Patch, str]:
+    """Return the patch near the middle with a C file that a later patch changes, and that file."""
+    half = len(queue.patches) // 2
+    for at, patch in sorted(enumerate(queue.patches), key=lambda pair: abs(pair[0] - half)):
+        later = touched(queue.patches[at + 1 :])
+        for diff in patch.files:
+            if diff.path in later and diff.path.endswith(".c") and not diff.new:
+                return patch, diff.path
+    raise AssertionError("no such patch")
+
+
+def test_edit_loop(queue: Queue, sources: Sources, tmp_path: Path) -> None:
+    """Afterwards the queue is in quilt's form again, and the line is in the patch and the tree."""
+    root = Path(os.environ["CF_ROOT"])
+    for name in ("Makefile", "tools", "selftests", "patches", "series", "configs"):
+        copy = shutil.copytree if (root / name).is_dir() else shutil.copy
+        copy(root / name, tmp_path / name)
+    (tmp_path / "patches/series").unlink()
+    (tmp_path / "patches/series").symlink_to("../series")
+    copied = load_queue(tmp_path)
+    tree = copy_originals(copied, sources, tmp_path / "build/linux")
+    none(by_quilt(copied, tree))
+    (tree / "scripts").mkdir(exist_ok=True)
+    (tree / "scripts/checkpatch.pl").touch()  # by which a kernel tree is known
+    patch, file = middle(copied)
+
+    loop = commands((root / "Documentation/contributors.rst").read_text())
+    assert loop[-2:] == list(PROVE), f"the loop does not end with {PROVE}"
+    text = re.sub(r"\bPATCH\b", patch.name, " ; ".join(loop[:-2]))
+    text = re.sub(r"\bFILE\b", file, text)
+    editor = tmp_path / "editor"
+    # The line goes above everything: each later hunk of the file moves
+    editor.write_text(f'#!/bin/sh\nsed -i "1i {ADDED}" "$@"\n')
+    editor.chmod(0o755)
+    env = {"EDITOR": str(editor), "BUILD": str(tmp_path / "build")}
+    done = run(["bash", "-c", text], tmp_path, env=env)
+    changed = re.search(r"(\d+) of \d+ patches changed", done.stdout)
+    assert not done.returncode and changed and int(changed[1]) > 0, done.stdout
+    assert f"+{ADDED}" in (tmp_path / "patches" / patch.name).read_text()
+    assert (tree / file).read_text().startswith(ADDED), done.stdout
+    again = run(["make", "refresh"], tmp_path, env=env)
+    assert f"0 of {len(copied.patches)} patches changed" in again.stdout, again.stdout
+
+
+@pytest.mark.static
+def test_refresh_does_not_apply(builder: Builder) -> None:
+    """A later patch that no longer applies is named, and no patch file changes."""
+    queue = builder.patch("lib: Count from one").line("lib: Count on", 21).write()
+    first = queue.patches[0].path
+    first.write_text(first.read_text().replace("+changed 20", "+moved 20"))
+    before = {path: path.read_bytes() for path in builder.patches.iterdir()}
+    env = {"CF_ROOT": str(builder.repo), "CF_TREE": str(builder.base)}
+    words = ["python3", "-m", "tools.queue.refresh"]
+    done = run(words, Path(os.environ["CF_ROOT"]), env=env)
+    assert done.returncode == 1 and queue.patches[1].name in done.stdout, done.stdout
+    assert "no patch was changed" in done.stdout
+    assert {path: path.read_bytes() for path in builder.patches.iterdir()} == before

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A group is added by files only, and no tool names one."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import subprocess
+import sys
+import tokenize
+from pathlib import Path
+
+import pytest
+
+from tools import groups, jobs
+from tools.queue.checks_repo import repo_files
+from tools.vm import boots
+
+ROOT = Path(os.environ.get("CF_ROOT") or groups.ROOT)
+TOOLS = ("Makefile", "tools/", ".ci/")
+# A parameter of the workload writers has a group's name
+KNOWN = ("tools/model/workloads.py", "tools/model/guest/writers.c")
+COLLECT = "-m pytest -q --collect-only -p no:cacheprovider".split()
+
+
+def said(clone: Path, *words: object, **variables: str) -> str:
+    """Return what a command prints in a clone; a status other than 0 fails the test."""
+    env = {key: value for key, value in os.environ.items()
+           if not key.startswith(("CF_", "MAKE", "MFLAGS", "GROUP"))}
+    done = subprocess.run([str(word) for word in words], cwd=clone, stdin=subprocess.DEVNULL,
+                          env={**env, "PYTHONDONTWRITEBYTECODE": "1", **variables},
+                          capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-1000:]
+    return done.stdout
+
+
+def words_of(path: Path) -> str:
+    """Return a file without comments and docstrings: what a program reads of it."""
+    text = path.read_text(errors="replace")
+    if path.suffix in (".c", ".h"):
+        return re.sub(r"(?s)/\*.*?\*/", "", text)
+    if path.suffix != ".py":
+        return re.sub(r"(?m)^\s*#.*$|(?<=\s)## .*$", "", text)
+    return "\n".join(
+        token.string for token in tokenize.generate_tokens(io.StringIO(text).readline)
+        if token.type == tokenize.NAME or token.type == tokenize.STRING
+        and not token.line.lstrip()[:4].strip("rbf").startswith('"""'))
+
+
+def named(path: Path, names: list[str]) -> list[str]:
+    """Return the groups that a program names: as a quoted word, part of a path, word of shell."""
+    text = words_of(path)
+    shell = path.suffix in (".sh", "")
+    around = r"(?<![\w.-]){0}(?![\w.-])" if shell else r"(?:[\"'/]{0}[\"'/]|\b{0}/)"
+    return [name for name in names if re.search(around.format(re.escape(name)), text)]
+
+
+@pytest.mark.static
+def test_no_tool_names_a_group() -> None:
+    """A tool finds groups in the banners and folders; its tests may take any name."""
+    names = [group.name for group in groups.queue().groups if group.gated]
+    tools = {str(path.relative_to(ROOT)): path for path in repo_files(ROOT)
+             if not path.name.startswith("test_") and path.suffix not in (".txt", ".config")}
+    assert not [f"{name}: {group}" for name, path in tools.items()
+                if name.startswith(TOOLS) and not name.startswith(KNOWN)
+                for group in named(path, names)]
+
+
+def collected(*words: str) -> list[tuple[str, str]]:
+    """Return (file, function) of each test that pytest collects."""
+    out = said(ROOT, sys.executable, *COLLECT, *words)
+    return sorted(set(re.findall(r"^(\S+?)::(\w+)", out, re.M)))
+
+
+def test_jobs_cover_what_is_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each test that is marked full and each boot of make test-full is in exactly one slow job."""
+    monkeypatch.delenv("GROUP", raising=False)
+    tests = [f"{file}::{name}" for file, name in collected("-m", "full")]
+    tables = boots.read_tables(groups.chosen(groups.queue())).values()
+    found = []
+    for job in jobs.read_jobs().values():
+        assert 0 < job.minutes <= 60, job
+        read = "\n".join(jobs.inputs(job))
+        folder = job.folder.relative_to(ROOT)
+        assert f"{folder}/jobs" in read and "results.rst" not in read, job
+        for kind, _, what in (word.partition("=") for word in job.work):
+            test = f"{folder}/{what}"
+            found += [f"boot={what}"] if kind == "boot" else []
+            found += [one for one in tests if kind == "test" and f"{one}::".startswith(f"{test}::")]
+    assert sorted(found) == sorted(
+        [*tests, *(f"boot={boot.name}" for boot in tables if boot.when == "full")])

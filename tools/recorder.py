@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Settings, markers, stable test ids and result files of every run of pytest.
+
+A function test_x in selftests/<part>/ or tools/<part>/ has the id <part>/x.  Parametrised runs
+of one function share its id: one failure fails it, and it counts as skipped
+only when every run was skipped.  The results of a session go to
+$CF_RESULTS/parts/$CF_PART.json.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tools import results_file
+from tools.results_file import Result
+
+ROOT = Path(__file__).resolve().parents[1]
+MARKERS = (
+    "static: needs no kernel build; `make lint` runs these",
+    "late: takes many minutes; `make test` runs these in the time that is left",
+    "debug: boots the debug kernel, late as well",
+    "bench: depends on time; `make bench` runs these",
+    "full: too long for every run; `make test-full` runs these",
+    "robust: interruptions and bad input, on small trees of their own",
+)
+NO_REASON = ("", "Skipped", "unconditional skip")
+
+RESULTS = pytest.StashKey[dict[str, Result]]()
+SETUP = pytest.StashKey[float]()
+
+
+def set_defaults() -> None:
+    """Fill in the environment that the Makefile passes, made absolute."""
+    root = Path(os.environ.get("CF_ROOT") or ROOT).resolve()
+    build = root / (os.environ.get("CF_BUILD") or "build")
+    defaults = {"CF_ROOT": root, "CF_BUILD": build, "CF_TREE": build / "linux",
+                "CF_OUT": build / "out/vm", "CF_RESULTS": build / "results"}
+    for name, default in defaults.items():
+        os.environ[name] = str(root / (os.environ.get(name) or default))
+
+
+def part_of(path: Path) -> str:
+    """Return the part that a file of tests belongs to: the folder below selftests/ or tools/."""
+    return path.resolve().relative_to(ROOT).parts[-2]
+
+
+def stable_id(item: pytest.Item) -> str:
+    """Return <part>/<name> of a test; parameters are not part of it."""
+    name = getattr(item, "originalname", None) or item.name
+    return f"{part_of(item.path)}/{name.removeprefix('test_')}"
+
+
+def one_line(report: pytest.TestReport) -> str:
+    """Return the reason of a failure or skip as one line."""
+    longrepr = report.longrepr
+    if isinstance(longrepr, tuple):
+        text = str(longrepr[2]).removeprefix("Skipped:")
+    elif hasattr(report, "wasxfail"):
+        text = f"expected failure: {report.wasxfail.removeprefix('reason: ')}"
+    elif hasattr(longrepr, "reprcrash") and longrepr.reprcrash:
+        text = longrepr.reprcrash.message
+    else:
+        text = str(longrepr or "")
+    lines = text.strip().splitlines()
+    return lines[0].strip() if lines else ""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the markers, set the environment, start the recorder."""
+    for marker in MARKERS:
+        config.addinivalue_line("markers", marker)
+    set_defaults()
+    config.stash[RESULTS] = {}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Refuse two functions that would share an id."""
+    owner: dict[str, str] = {}
+    for item in items:
+        name = item.nodeid.split("[", 1)[0]
+        other = owner.setdefault(stable_id(item), name)
+        if other != name:
+            raise pytest.UsageError(f"{name} and {other} have one id")
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item):
+    """Turn skips without a reason into failures, and record the outcome."""
+    outcome = yield
+    report = outcome.get_result()
+    if report.skipped and not hasattr(report, "wasxfail") and one_line(report) in NO_REASON:
+        report.outcome = "failed"
+        report.longrepr = "skipped without a reason"
+    results, name = item.config.stash[RESULTS], stable_id(item)
+    if not report.passed:
+        status = "fail" if report.failed else "skip"
+        results_file.merge(results, Result(name, status, one_line(report), report.duration))
+    elif report.when == "call":
+        seconds = report.duration + item.stash.get(SETUP, 0.0)
+        cached = dict(item.user_properties).get("cached", False)
+        results_file.merge(results, Result(name, "pass", "", seconds, cached))
+    elif report.when == "setup":
+        item.stash[SETUP] = report.duration
+    elif name in results:
+        results[name].seconds += report.duration
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """Write the results; a session without tests leaves a failure in them."""
+    results = session.config.stash[RESULTS]
+    name = os.environ.get("CF_PART") or "pytest"
+    if session.config.option.collectonly:
+        return
+    if not results:
+        reason = "no tests were collected"
+        if exitstatus != pytest.ExitCode.NO_TESTS_COLLECTED:
+            reason = f"pytest ended with status {int(exitstatus)} before any test"
+        results[""] = Result(f"{name}/collected", "fail", reason)
+        if session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.NO_TESTS_COLLECTED
+    results_file.write(Path(os.environ["CF_RESULTS"]) / f"parts/{name}.json", results.values())

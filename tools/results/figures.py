@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Figures of published tables, for the rows that selftests/GROUP/short.py gives README's table of
+gains. A table is named GROUP/TABLE, a CPU model as tools/results/cpus.py names it."""
+from __future__ import annotations
+
+import fnmatch
+import statistics
+from typing import Any, NamedTuple
+
+from tools.results import store
+from tools.results.cpus import cpu_name
+from tools.results.store import Table
+
+
+class Row(NamedTuple):
+    """A row of README's table of gains, with a line of the list of costs under it. change: before
+    and after; evidence: as evidence() returns it; cost: "" if another row of the option has it."""
+
+    option: str
+    best_for: str
+    change: str
+    evidence: str
+    cost: str
+
+
+def block(table: str, cpu: str) -> Table:
+    """Return a CPU model's block of a timed table, the last one of that name; raises KeyError."""
+    for found in reversed(store.read(*table.split("/"))["blocks"]):
+        if cpu_name(found["machine"]) == cpu:
+            return dict(found)
+    raise KeyError(f"{table} has no block of {cpu}")
+
+
+def timed(table: str, cpu: str, cell: str, copy: str) -> float:
+    """Return the median of a copy in a cell of a CPU model's block; raises KeyError."""
+    return float(block(table, cpu)["cells"][cell][copy][0])
+
+
+def cells(table: str, pattern: str) -> list[Any]:
+    """Return the cells of a modelled table that a shell pattern matches; raises KeyError."""
+    matching = [cell for name, cell in store.read(*table.split("/"))["cells"].items()
+                if fnmatch.fnmatchcase(name, pattern)]
+    if not matching:
+        raise KeyError(f"{table} has no cell {pattern}")
+    return matching
+
+
+def per_unit(table: str, pattern: str, key: str) -> float:
+    """Return the mean of a count per unit of the cells that a pattern matches; raises KeyError."""
+    return float(statistics.mean(cell[key] / cell["units"] for cell in cells(table, pattern)))
+
+
+# Cycles that README adds to a copy for STAC and CLAC, which user space cannot execute: stated, not
+# measured
+STAC_CLAC = 20
+
+
+def arrow(before: float, after: float, digits: int = 0, plus: float = 0) -> str:
+    """Return two figures as before and after. plus: what is added to both."""
+    return f"{before + plus:.{digits}f} → {after + plus:.{digits}f}"
+
+
+def evidence(table: str, *cpus: str) -> str:
+    """Return a table's kind and CPU models, each with "older" if patches changed since."""
+    patches, whole = store.PATCHES + table.split("/")[0], store.read(*table.split("/"))
+
+    def age(about: Table) -> str:
+        same = about.get("depends", {}).get(patches) == store.hash_of(patches)
+        return "" if same else ", older"
+    parts = [cpu + age(block(table, cpu)) for cpu in cpus] or [age(whole)]
+    return f"{whole['kind']}{': ' if cpus else ''}{'; '.join(parts)}"

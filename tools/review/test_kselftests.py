@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-2.0
+"""make kselftests KDIR=: the series' kselftests in a patched tree, without our configuration; and
+make ktap."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from tools import groups
+
+ROOT = Path(os.environ.get("CF_ROOT", Path(__file__).resolve().parents[2]))
+
+
+def test_kselftests_alone(tmp_path: Path) -> None:
+    """They build outside of the tree, scripts are executable, and one runs on any kernel."""
+    tree, where = Path(os.environ["CF_TREE"]), tmp_path / "kselftest"
+    env = os.environ | {"KDIR": str(tree), "OUT": str(where), "BUILD": str(tmp_path / "build")}
+    env.pop("GROUP", None)
+    done = subprocess.run([ROOT / "tools/kselftests.sh"], env=env, stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    listed = subprocess.check_output(["./run_kselftest.sh", "-l"], cwd=where, text=True).split()
+    targets = groups.kselftests(group.name for group in groups.queue().groups)
+    assert {test.partition(":")[0] for test in listed} == set(targets)
+    scripts = list(where.rglob("*.sh"))
+    assert len(scripts) > 2 and all(os.access(script, os.X_OK) for script in scripts)
+    ran = subprocess.run(["./run_kselftest.sh", "-c", "x86/copyloops"], cwd=where, text=True,
+                         env=os.environ | {"KSELFTEST_COPYLOOPS_ARGS": "-q"},
+                         stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    assert "ok 1 selftests: x86/copyloops: copyloops" in ran.stdout.replace("not ok", "failed")
+    refused = subprocess.run([ROOT / "tools/kselftests.sh"], text=True, capture_output=True,
+                             env=env | {"KDIR": str(tmp_path)}, check=False)
+    assert refused.returncode == 1 and "not a Linux source tree" in refused.stderr
+
+
+def test_ktap(tmp_path: Path) -> None:
+    """Passes, failures with their reason and skips; a run that is not there is an error."""
+    words = [sys.executable, ROOT / "tools/ktap.py"]
+    env = os.environ | {"CF_RESULTS": str(tmp_path)}
+    none = subprocess.run(words, env=env, capture_output=True, text=True, check=False)
+    assert none.returncode == 1 and none.stderr.startswith("ktap: error: ")
+    rows = [{"id": f"a/{status}", "status": status, "reason": reason}
+            for status, reason in (("pass", ""), ("fail", "a\nb"), ("skip", "no fio"))]
+    (tmp_path / "tests.json").write_text(json.dumps({"series": "x", "tests": rows}))
+    done = subprocess.run(words, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and done.stdout.splitlines() == [
+        "KTAP version 1", "1..3", "ok 1 a/pass", "# a b", "not ok 2 a/fail",
+        "ok 3 a/skip # SKIP no fio"]

@@ -1,0 +1,282 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Boots what the tables say, as many at a time as there are processors, those that run alone first.
+
+usage: python -m tools.vm.boots [--when test|make|full] [--list] [NAME...]
+
+The tables are configs/boots, which documents the form, and selftests/GROUP/boots. Without names,
+the boots of that occasion. With GROUP= in the environment: the boots of these groups, and those of
+configs/boots that they add to. A boot that passed with the same kernel, modules, configuration,
+command line, jobs, test programs, checking code, QEMU and Python tools is not booted again: its
+results are written with "cached". FRESH=1 boots it all the same.
+
+Reads CF_ROOT, CF_OUT (the plain kernel's directory; the others have the same parent), CF_TREE,
+CF_RESULTS, CF_CACHE, GROUP, JOBS, KVM.
+Exit status: 0 nothing failed, 1 something did, 2 a table is wrong, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import re
+import signal
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from tools import groups, proofs, results_file
+from tools.groups import GroupError
+from tools.results.machine import cpu
+from tools.results_file import Result
+
+ROOT = groups.ROOT
+TABLE = ROOT / "configs/boots"
+ALWAYS = "default"  # the boot that every group has
+MOST = 4
+OPTIONS = {"cpus": "--cpus", "cpu": "--cpu", "memory": "--memory", "limit": "--time-limit",
+           "allow": "--allow", "timeout": "--kselftest-timeout", "env": "--env"}
+OCCASIONS = ("test", "make", "full")
+CHECKERS = ("tools/vm/*.py", "selftests/*/allow*.txt", "selftests/*/ids.txt",
+            "tools/results_file.py", "configs/requirements.txt")
+
+
+@dataclass(frozen=True)
+class Boot:
+    """A boot of the tables. words: as there; targets: of kselftest to (group, NAME=VALUE words)."""
+
+    name: str
+    kernel: str
+    append: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
+    targets: dict = field(default_factory=dict, compare=False)
+
+    @property
+    def when(self) -> str:
+        """The occasion on which it runs."""
+        return next((word[5:] for word in self.words if word.startswith("when=")), "test")
+
+    @property
+    def programs(self) -> bool:
+        """Whether it runs kselftests."""
+        return any(word.startswith("kselftest=") for word in self.words)
+
+    @property
+    def alone(self) -> bool:
+        """Whether no other boot may run meanwhile."""
+        return "alone" in self.words
+
+    def options(self) -> list[str]:
+        """Return the options of boot.py; raises GroupError for a word that is not known."""
+        found = [f"--append={word}" for word in self.append]
+        for word in self.words:
+            key, _, value = word.partition("=")
+            if word == "kunit":
+                found.append("--job=kunit")
+            elif key == "kselftest":
+                if value not in self.targets:
+                    raise GroupError(f"boot {self.name}: no target '{value}' in "
+                                     "selftests/*/kselftests")
+                group, environment = self.targets[value]
+                found += [f"--job=kselftest={value}:{group}"]
+                found += [f"--env={pair}" for pair in environment]
+            elif key in OPTIONS and value:
+                found.append(f"{OPTIONS[key]}={value}")
+            elif not (word == "alone" or key == "when" and value in OCCASIONS):
+                raise GroupError(f"boot {self.name}: unknown word '{word}'")
+        if not any(option.startswith("--job=") for option in found):
+            raise GroupError(f"boot {self.name}: no job")
+        limited = any(word.startswith("limit=") for word in self.words)
+        return found + ([] if limited else ["--time-limit=600"])
+
+
+def read_tables(names: list[str]) -> dict[str, Boot]:
+    """Return the boots of configs/boots and of groups, by name; raises GroupError, OSError.
+
+    Args: the groups whose tables are read. Each boot is checked as a whole.
+    """
+    targets = groups.kselftests(names)
+    boots: dict[str, Boot] = {}
+    for path in (TABLE, *(groups.folder(name) / "boots" for name in names)):
+        for name, kernel, *texts in groups.table(path, 4, 4):
+            append, words = (tuple(text.split()) for text in texts)
+            place, old = f"{path.parent.name}/{path.name}", boots.get(name)
+            if kernel == "+":
+                if not old:
+                    raise GroupError(f"{place}: no boot {name} to add to")
+                boots[name] = replace(old, append=old.append + append, words=old.words + words)
+            elif old or not re.fullmatch(r"[\w-]+", name):
+                raise GroupError(f"{place}: {name}: not a name, or one that is taken")
+            else:
+                groups.kernel(kernel)
+                boots[name] = Boot(name, kernel, append, words, targets)
+    for boot in boots.values():
+        boot.options()
+    return boots
+
+
+def chosen(boots: dict[str, Boot], names: list[str], when: str, group_names: list[str]
+           ) -> list[Boot]:
+    """Return the boots to run, those that run alone first; raises GroupError.
+
+    Args: the tables, names from the command line, the occasion, the groups of GROUP= ([]: all).
+    """
+    if unknown := [name for name in names if name not in boots]:
+        raise GroupError(f"no boot '{unknown[0]}' in configs/boots or selftests/*/boots")
+    own = {ALWAYS, *(row[0] for name in group_names
+                     for row in groups.table(groups.folder(name) / "boots", 4, 4))}
+    picked = [boots[name] for name in names] or [
+        boot for boot in boots.values()
+        if boot.when == when and (not group_names or when != "test" or boot.name in own)]
+    return sorted(picked, key=lambda boot: not boot.alone)
+
+
+class Runner:
+    """Runs boots, each as a process of boot.py, and keeps which of them passed."""
+
+    def __init__(self) -> None:
+        self.kernels = Path(os.environ["CF_OUT"]).parent
+        self.results = Path(os.environ["CF_RESULTS"])
+        self.tree = Path(os.environ["CF_TREE"])
+        self.proofs = proofs.Proofs("boot")
+        self.lock = threading.Lock()
+        self.running: set[subprocess.Popen] = set()
+        self.stopped = False
+
+    def part(self, boot: Boot) -> Path:
+        """Return where a boot's results go."""
+        return self.results / "parts" / f"vm-{boot.name}.json"
+
+    def command(self, boot: Boot) -> list[str]:
+        """Return the command line of boot.py; modprobe in the guest finds that kernel's modules."""
+        out = self.kernels / boot.kernel
+        words = [sys.executable, "-m", "tools.vm.boot", f"--kernel={out}",
+                 f"--tree={self.tree}", f"--results={self.results}", f"--name={boot.name}",
+                 f"--env=MODPROBE_OPTIONS=-d {out}/modules"]
+        programs = [f"--kselftest-dir={self.kernels}/vm/kselftest"] if boot.programs else []
+        return words + programs + boot.options()
+
+    def key(self, boot: Boot) -> str:
+        """Return the hash of all that the verdict on a boot depends on."""
+        out = self.kernels / boot.kernel
+        programs = self.kernels / "vm/kselftest"
+        kvm = os.environ.get("KVM", "0")
+        return proofs.key(
+            name=boot.name, options=boot.options(), kvm=kvm,
+            qemu=proofs.version("qemu-system-x86_64"), image=out / "arch/x86/boot/bzImage",
+            config=out / ".config", modules=proofs.contents(out / "modules", "**/*"),
+            programs=proofs.contents(programs, "**/*") if boot.programs else {},
+            checkers={name: content for name, content in proofs.contents(ROOT, *CHECKERS).items()
+                      if not Path(name).name.startswith("test_")},
+            parser=proofs.contents(self.tree / "tools/testing/kunit", "*.py"),
+            # The guest's root file system is the host's
+            packages=Path("/var/lib/dpkg/status"),
+            host=[platform.release(), cpu()] if kvm == "1" else [])
+
+    def failed(self, boot: Boot, reason: str) -> bool:
+        """Write that a boot gave no results of its own; returns False."""
+        results_file.write(self.part(boot), [Result(f"vm/boot_{boot.name}", "fail", reason)])
+        print(f"FAIL vm/boot_{boot.name}: {reason}", flush=True)
+        return False
+
+    def __call__(self, boot: Boot) -> bool:
+        """Run a boot, or take what is known of it; returns whether it passed."""
+        if self.stopped:
+            return False
+        out = self.kernels / boot.kernel
+        if not all((out / name).is_file() for name in ("arch/x86/boot/bzImage", ".series")):
+            return self.failed(boot, f"no kernel in {out.relative_to(self.kernels.parent)}, "
+                                     "or its last build failed")
+        key = self.key(boot)
+        if (rows := self.proofs.lookup(key)) is not None:
+            results_file.write(self.part(boot), [
+                replace(results_file.checked(row, boot.name), cached=True) for row in rows])
+            print(f"vm/boot_{boot.name}: passed before with this kernel and these tests "
+                  f"({len(rows)} results)", flush=True)
+            return True
+        code, printed = self.boot(boot)
+        try:
+            results = results_file.read(self.part(boot))
+        except (OSError, ValueError):
+            last = (printed.strip().splitlines() or [""])[-1]
+            return self.failed(boot, f"boot.py: exit status {code}: {last}")
+        # What was tested may have been built anew meanwhile
+        failures = any(result.status == "fail" for result in results)
+        if code == 0 and not failures and key == self.key(boot):
+            self.proofs.store(key, [result.row() for result in results])
+        return code == 0
+
+    def boot(self, boot: Boot) -> tuple[int, str]:
+        """Run boot.py; returns its exit status and what it printed, which is shown in one piece."""
+        self.part(boot).unlink(missing_ok=True)
+        with self.lock:
+            if self.stopped:
+                return 130, "interrupted"
+            process = subprocess.Popen(
+                self.command(boot), cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True)
+            self.running.add(process)
+        printed, _ = process.communicate()
+        with self.lock:
+            self.running.discard(process)
+            print(printed, end="", flush=True)
+        return process.returncode, printed
+
+    def stop(self) -> None:
+        """Start no more boots and end those that run: each writes that it was interrupted."""
+        with self.lock:
+            ending = [] if self.stopped else list(self.running)
+            self.stopped = True
+            for process in ending:
+                process.send_signal(signal.SIGTERM)
+        for process in ending:
+            process.wait()
+
+    def all(self, boots: list[Boot]) -> bool:
+        """Run boots, those alone one by one, the others JOBS= at a time; returns if all passed."""
+        jobs = os.environ.get("CF_JOBS") or os.environ.get("JOBS") or os.cpu_count() or 1
+        passed = [self(boot) for boot in boots if boot.alone]
+        with ThreadPoolExecutor(max_workers=max(min(int(jobs), MOST), 1)) as pool:
+            try:
+                passed += pool.map(self, [boot for boot in boots if not boot.alone])
+            except KeyboardInterrupt:
+                self.stop()
+                raise
+        return all(passed)
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Boot what was asked for; returns the exit status."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--when", choices=OCCASIONS, default="test",
+                        help="the occasion (default: test)")
+    parser.add_argument("--list", action="store_true", help="print name and kernel of each")
+    parser.add_argument("names", nargs="*", help="boots by name")
+    args = parser.parse_args(argv)
+    try:
+        everything = groups.chosen(groups.queue())
+        selected = everything if os.environ.get("GROUP", "").split() else []
+        boots = chosen(read_tables(everything), args.names, args.when, selected)
+        if not boots:
+            raise GroupError(f"no boot for {args.when}")
+    except (OSError, ValueError) as error:
+        print(f"boots.py: error: {error}", file=sys.stderr)
+        return 2
+    if args.list:
+        print("\n".join(f"{boot.name} {boot.kernel}" for boot in boots))
+        return 0
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, signal.default_int_handler)
+    runner = Runner()
+    try:
+        return 0 if runner.all(boots) else 1
+    except KeyboardInterrupt:
+        runner.stop()
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: GPL-2.0
+"""boots.py, with a stand-in for boot.py. No boots."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tools import groups, proofs, results_file
+from tools.results_file import Result
+from tools.vm import boots as module
+from tools.vm.boot import allow_file, parse_job
+from tools.vm.boots import Boot, Runner, chosen, read_tables
+
+IMAGE = "arch/x86/boot/bzImage"
+
+
+class Small:
+    """A repository with only what a boot needs: tables, two kernels, a program for boot.py."""
+
+    def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.root, self.monkeypatch = root, monkeypatch
+        self.out, self.log = root / "build/out/vm", root / "log"
+        for kernel in ("vm", "debug"):
+            self.write(f"build/out/{kernel}/{IMAGE}", "image")
+            self.write(f"build/out/{kernel}/.series", "hash")
+        self.write("configs/kernels", "vm | vm all-on\ndebug | vm debug\n")
+        self.write("selftests/one/kselftests", "# targets\nx86/a A=1\n")
+        self.write("selftests/two/kselftests", "b\n")
+        for name, value in {"CF_OUT": self.out, "CF_RESULTS": root / "results",
+                            "CF_TREE": root / "tree", "CF_CACHE": root / "cache",
+                            "CF_JOBS": "1"}.items():
+            monkeypatch.setenv(name, str(value))
+        for name in ("GROUP", "FRESH", "KVM"):
+            monkeypatch.delenv(name, raising=False)
+        monkeypatch.setattr(groups, "ROOT", root)
+        monkeypatch.setattr(module, "ROOT", root)
+        monkeypatch.setattr(module, "TABLE", root / "configs/boots")
+
+    def write(self, name: str, text: str) -> None:
+        """Write a file with its directories."""
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    def boots(self, *lines: str, **tables: str) -> dict[str, Boot]:
+        """Return what is read of a configs/boots with these lines, and of groups' tables."""
+        self.write("configs/boots", "# boots\n\n" + "\n".join(lines) + "\n")
+        for group, text in tables.items():
+            self.write(f"selftests/{group}/boots", text)
+        return read_tables(["one", "two"])
+
+    def runner(self, program: str) -> Runner:
+        """Return a runner whose boots are a shell program: $1 the name, $2 the result file."""
+        self.monkeypatch.setattr(Runner, "command", lambda self, boot: [
+            "sh", "-c", f'mkdir -p "${{2%/*}}"; {program}', "sh", boot.name, str(self.part(boot))])
+        return Runner()
+
+    def judging(self, status: str) -> Runner:
+        """Return a runner whose boots have one result, and add a line to the log."""
+        return self.runner(
+            f"""[ {status} != fail ]; code=$?; echo ran >> {self.log}; """
+            f"""echo '[{{"id": "vm/boot_a", "status": "{status}", "reason": "r", "seconds": 1}}]'"""
+            """ > "$2"; exit $code""")
+
+    def rows(self, name: str) -> list[dict]:
+        """Return the results of a boot."""
+        return json.loads((self.root / f"results/parts/vm-{name}.json").read_text())
+
+
+@pytest.fixture
+def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Small:
+    return Small(tmp_path, monkeypatch)
+
+
+def test_boots_lines(small: Small) -> None:
+    """Words become options of boot.py; a group adds parameters and words to a boot."""
+    two = ("b | vm | | kunit kselftest=b cpus=4 cpu=x=1,y=2 allow=c env=N=V memory=2G timeout=5 "
+           "alone\n")
+    found = small.boots("plain | vm |  | kunit", "a|debug|x=1 y|kunit limit=9",
+                        one="a | + | z | kselftest=x86/a\n", two=two)
+    assert found["plain"].options() == ["--job=kunit", "--time-limit=600"]
+    assert found["a"].kernel == "debug" and found["a"].options() == [
+        "--append=x=1", "--append=y", "--append=z", "--job=kunit", "--time-limit=9",
+        "--job=kselftest=x86/a:one", "--env=A=1"]
+    assert found["b"].alone and found["b"].options() == [
+        "--job=kunit", "--job=kselftest=b:two", "--cpus=4", "--cpu=x=1,y=2", "--allow=c",
+        "--env=N=V", "--memory=2G", "--kselftest-timeout=5", "--time-limit=600"]
+    command = Runner().command(found["b"])
+    assert f"--kselftest-dir={small.out}/kselftest" in command
+    assert f"--env=MODPROBE_OPTIONS=-d {small.out}/modules" in command
+
+
+def test_boots_of_an_occasion(small: Small) -> None:
+    """Each boot has its occasion; a group's run has its own boots, those it adds to, default."""
+    found = small.boots("first | vm | | kunit when=make", "default | vm | | kunit",
+                        "a | vm | | kunit", "b | vm | | kunit",
+                        one="a | + | |\nc | vm | | kunit alone\n",
+                        two="d | vm | | kunit when=full\n")
+
+    def names(*words: str, when: str = "test", only: tuple[str, ...] = ()) -> str:
+        return " ".join(boot.name for boot in chosen(found, list(words), when, list(only)))
+
+    assert names() == "c default a b" and names(only=("one",)) == "c default a"
+    assert names(when="make") == "first" and names(when="full") == "d"
+    assert names("d", "b") == "d b"
+    with pytest.raises(groups.GroupError, match="no boot 'e'"):
+        names("e")
+
+
+def test_boots_of_this_repository() -> None:
+    """boot.py knows each job and each list of each of them, and each kernel can be made."""
+    everything = groups.chosen(groups.queue())
+    found = read_tables(everything)
+    assert {boot.when for boot in found.values()} == set(module.OCCASIONS)
+    words = {word for boot in found.values() for word in boot.words}
+    assert {word for word in words if word.startswith("kselftest=")} == {
+        f"kselftest={target}" for target in groups.kselftests(everything)}
+    for option in (option for boot in found.values() for option in boot.options()):
+        if option.startswith("--job="):
+            parse_job(option[6:])
+        if option.startswith("--allow="):
+            assert allow_file(option[8:]), option
+
+
+def test_boots_together(small: Small) -> None:
+    """Those alone come first, and one failure fails all."""
+    found = small.boots("a | vm | | kunit", "b | vm | | kunit", "alone | vm | | kunit alone")
+    runner = small.runner(f'echo $1 >> {small.log}; echo "[]" > "$2"; [ $1 != a ]')
+    assert not runner.all(chosen(found, [], "test", []))
+    assert small.log.read_text().split() == ["alone", "a", "b"]
+
+
+@pytest.mark.parametrize("line, error", [
+    ("a | kunit", "4 to 4 fields"), ("a | vm | | ", "no job"),
+    ("a | nothing | | kunit", "no kernel 'nothing'"), ("a | + | | kunit", "no boot a"),
+    ("a | vm | | kunits", "unknown word 'kunits'"), ("a | vm | | kunit when=never", "unknown word"),
+    ("a | vm | | kselftest=d", "no target 'd'"), ("good | vm | | kunit", "good"),
+    ("a/b | vm | | kunit", "not a name")])
+def test_boots_refuse_a_bad_line(small: Small, line: str, error: str) -> None:
+    """Before the first boot."""
+    with pytest.raises(groups.GroupError, match=error):
+        small.boots("good | vm | | kunit", line)
+
+
+def test_boot_of_its_kernel(small: Small) -> None:
+    """Each kernel with its own modules; without one, a failure says so."""
+    found = small.boots("some | debug | | kunit", "other | vm | | kunit")
+    debug = small.out.parent / "debug"
+    command = Runner().command(found["some"])
+    assert f"--kernel={debug}" in command
+    assert f"--env=MODPROBE_OPTIONS=-d {debug}/modules" in command
+    (small.out / ".series").unlink()
+    assert not Runner()(found["other"])
+    assert small.rows("other") == [{"id": "vm/boot_other", "status": "fail", "seconds": 0.0,
+                                    "reason": "no kernel in out/vm, or its last build failed"}]
+
+
+def test_boot_that_gives_no_results(small: Small) -> None:
+    """A failure says so, with the last line: the stage's exit is not all."""
+    boot = small.boots("some | vm | | kunit")["some"]
+    assert not small.runner("echo a; echo 'b \"c\"'; exit 7")(boot)
+    assert small.rows("some") == [{"id": "vm/boot_some", "status": "fail", "seconds": 0.0,
+                                   "reason": 'boot.py: exit status 7: b "c"'}]
+
+
+@pytest.mark.parametrize("status, runs", [("pass", 1), ("skip", 1), ("fail", 2)])
+def test_boot_verdicts_are_kept(small: Small, status: str, runs: int) -> None:
+    """A boot that passed is not run again, and its results say so; one that failed is."""
+    boot = small.boots("a | vm | | kunit")["a"]
+    runner = small.judging(status)
+    assert [runner(boot), runner(boot)] == [status != "fail"] * 2
+    assert small.log.read_text().count("ran") == runs
+    assert small.rows("a")[0].get("cached", False) == (runs == 1)
+
+
+@pytest.mark.parametrize("change", [
+    f"build/out/vm/{IMAGE}", "build/out/vm/modules/lib/a.ko", "build/out/vm/.config", "words",
+    "build/out/vm/kselftest/b/b", "tools/vm/new.py", "KVM", "qemu", "FRESH"])
+def test_boot_verdicts_depend_on(small: Small, monkeypatch: pytest.MonkeyPatch, change: str
+                                 ) -> None:
+    """Each of these makes a kept verdict worthless."""
+    line = "a | vm | | kunit kselftest=b"
+    boot, runner = small.boots(line)["a"], small.judging("pass")
+    assert runner(boot) and runner(boot) and small.log.read_text().count("ran") == 1
+    if "/" in change:
+        small.write(change, "changed")
+    elif change == "words":
+        line += " cpus=3"
+    elif change == "qemu":
+        monkeypatch.setattr(proofs, "version", lambda *program: "another")
+    else:
+        monkeypatch.setenv(change, "1")
+    assert small.judging("pass")(small.boots(line)["a"])
+    assert small.log.read_text().count("ran") == 2
+
+
+def test_boots_interrupted(tmp_path: Path) -> None:
+    """SIGTERM ends what runs, each boot with a failure of its own, and starts no more."""
+    program = (
+        "import sys; from tools.vm import boots; from tools.vm.boots import Boot, Runner\n"
+        "Runner.command = lambda self, boot: ['sh', '-c', 'trap \"touch $0.ended; exit 130\" TERM; "
+        "touch $0.began; for i in $(seq 100); do sleep 0.1; done', f'{self.results}/{boot.name}']\n"
+        "boots.chosen = lambda *_: [Boot(name, 'vm', (), ('kunit',)) for name in 'ab']\n"
+        "sys.exit(boots.main([]))\n")
+    for name in (IMAGE, ".series"):
+        (tmp_path / "out/vm" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "out/vm" / name).write_text("")
+    process = subprocess.Popen(
+        [sys.executable, "-c", program], cwd=groups.ROOT, stdout=subprocess.PIPE, text=True,
+        env={**os.environ, "CF_OUT": f"{tmp_path}/out/vm", "CF_RESULTS": str(tmp_path),
+             "CF_CACHE": f"{tmp_path}/c", "CF_JOBS": "1"})
+    end = time.monotonic() + 30
+    while not (tmp_path / "a.began").exists() and time.monotonic() < end:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert (tmp_path / "a.ended").exists() and not (tmp_path / "b.began").exists()
+    assert json.loads((tmp_path / "parts/vm-a.json").read_text())[0]["status"] == "fail"
+
+
+def test_merged_results() -> None:
+    """A failure counts before a pass, a pass before a skip; cached only if each of them is."""
+    known: dict[str, Result] = {}
+    for status, cached in (("skip", True), ("pass", True), ("pass", False)):
+        results_file.merge(known, Result("a/b", status, "r", 1.0, cached))
+    found = known["a/b"]
+    assert (found.status, found.cached, found.seconds) == ("pass", False, 3.0)

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Each group alone: `make GROUP=x && make test GROUP=x` in a clean clone builds, boots and passes.
+
+The clone is CF_BUILD/group-x, removed when it passed; downloads, ccache and verdicts are those of
+CF_CACHE.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tools import groups
+from tools.queue.checks_repo import repo_files
+from tools.vm import boots
+
+pytestmark = pytest.mark.full
+PASSED_ON = (
+    "PATH HOME CC HOSTCC LLVM LINUX_TARBALL LINUX_SHA256 KVM FRESH CCACHE_DIR "
+    "CCACHE_MAXSIZE XDG_CACHE_HOME DEBIAN_FRONTEND PIP_INDEX_URL DEBIAN_MIRROR INSTALL JOBS "
+    "http_proxy https_proxy no_proxy").split()
+
+
+def clone(where: Path) -> None:
+    """Make a repository with one commit of the files of this one."""
+    shutil.rmtree(where, ignore_errors=True)
+    for path in repo_files(groups.ROOT):
+        target = where / path.relative_to(groups.ROOT)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(path, target, follow_symlinks=False)
+    for words in (["init", "-q"], ["add", "-A"],
+                  ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "all"]):
+        subprocess.run(["git", *words], cwd=where, check=True, stdin=subprocess.DEVNULL)
+
+
+def must_make(where: Path, *words: str) -> None:
+    """Run make in a clone; a failure shows the last lines of it."""
+    env = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+    env["CACHE"] = os.environ.get("CF_CACHE") or str(Path.home() / ".cache/cache-footprint")
+    done = subprocess.run(
+        ["make", *words], cwd=where, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, text=True, errors="replace")
+    assert done.returncode == 0, f"make {words}: {done.returncode}: {done.stdout[-3000:]}"
+
+
+def passed(where: Path, group: str) -> set[str]:
+    """Build, boot and test a group in a clone; return the ids that passed."""
+    must_make(where, f"GROUP={group}")
+    must_make(where, "test", f"GROUP={group}")
+    tests = json.loads((where / "build/results" / group / "tests.json").read_text())["tests"]
+    return {row["id"] for row in tests if row["status"] == "pass"}
+
+
+def check_of(group: str) -> Callable[[], None]:
+    """Return the test of a group."""
+    def test() -> None:
+        where = Path(os.environ["CF_BUILD"]) / f"group-{group}"
+        clone(where)
+        ids = passed(where, group)
+        wanted = boots.chosen(boots.read_tables([group]), [], "test", [group])
+        assert {f"vm/boot_{boot.name}" for boot in wanted} <= ids
+        assert any(name.startswith(f"{group}/") for name in ids)
+        shutil.rmtree(where)
+
+    test.__doc__ = f"The group {group}."
+    return test
+
+
+for name in groups.chosen(groups.queue()):
+    if groups.folder(name).is_dir():
+        globals()[f"test_group_{name}"] = check_of(name)
+del name
