@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 
+from tools.queue.mover import States
 from tools.queue.proc import last_lines, must, run
 from tools.queue.scratch import Sources, checkout, copy_originals, git_am, make_repo, tree_hash
 from tools.series import Group, Queue, parse_diff
@@ -15,19 +15,10 @@ from tools.series import Group, Queue, parse_diff
 PATCH = "patch -p1 -F0 -E -s -f --no-backup-if-mismatch -i".split()
 
 
-@dataclass(frozen=True)
-class Applied:
-    """The tree that one way of applying gives, or why it gives none."""
-
-    findings: list[str]
-    tree: str
-
-
 def quilt(queue: Queue, cwd: Path, *words: str, patches: Path | None = None):
     """Run quilt in cwd with the queue's own settings and no user's."""
-    rc = queue.root / "tools/quiltrc"
     env = {"QUILT_PATCHES": str(patches or queue.directory), "QUILT_PC": ".pc"}
-    return run(["quilt", "--quiltrc", rc if rc.is_file() else "-", *words], cwd, env=env)
+    return run(["quilt", "--quiltrc", queue.root / "tools/quiltrc", *words], cwd, env=env)
 
 
 def by_quilt(queue: Queue, repo: Path) -> list[str]:
@@ -60,24 +51,14 @@ def by_quiltimport(queue: Queue, repo: Path) -> list[str]:
 WAYS = {"quilt": by_quilt, "patch": by_patch, "git_am": by_git_am, "quiltimport": by_quiltimport}
 
 
-def apply_all(queue: Queue, sources: Sources, scratch: Path) -> dict[str, Applied]:
-    """Return what each of the four ways gives, in a repository each below scratch."""
-    results: dict[str, Applied] = {}
-    first = make_repo(queue, sources, scratch / "base")
-    for way, apply in WAYS.items():
-        repo = shutil.copytree(first, scratch / way, symlinks=True)
-        must(["git", "update-index", "-q", "--refresh"], repo)
-        findings = apply(queue, repo)
-        results[way] = Applied(findings, "" if findings else tree_hash(repo))
-    return results
-
-
-def check_apply(results: dict[str, Applied], way: str) -> list[str]:
-    """One way applies, and its tree is that of the other ways."""
-    result = results[way]
-    return result.findings or [
-        f"{way} and {other} give different trees: {result.tree} and {found.tree}"
-        for other, found in results.items() if found.tree and found.tree != result.tree]
+def check_apply(queue: Queue, states: States, way: str, scratch: Path) -> list[str]:
+    """One way applies in a copy of the base below scratch, and its tree is that of git apply."""
+    repo = shutil.copytree(states.check_out(0), scratch / way, symlinks=True)
+    must(["git", "update-index", "-q", "--refresh"], repo)
+    findings = WAYS[way](queue, repo)
+    if not findings and tree_hash(repo) != states.trees[-1]:
+        findings = [f"{way} and git apply give different trees"]
+    return findings
 
 
 def refreshed(queue: Queue, sources: Sources, scratch: Path) -> dict[str, bytes]:
@@ -101,8 +82,6 @@ def refreshed(queue: Queue, sources: Sources, scratch: Path) -> dict[str, bytes]
 
 def check_refresh_stable(queue: Queue, sources: Sources, tmp_path: Path) -> list[str]:
     """quilt refresh after each push leaves every patch as it is."""
-    if not (queue.root / "tools/quiltrc").is_file():
-        return ["tools/quiltrc is missing"]
     try:
         after = refreshed(queue, sources, tmp_path)
     except ValueError as error:

@@ -10,6 +10,7 @@ import pytest
 
 from tools.queue import checks_apply as checks
 from tools.queue.fixtures import LINES, Builder
+from tools.queue.mover import States
 from tools.queue.scratch import Sources
 from tools.queue.verdict import no_finding, none, some
 from tools.series import Queue
@@ -20,14 +21,14 @@ SUBJECT = "lib/a: Start at one"
 
 
 @pytest.fixture(scope="module")
-def applied(queue: Queue, sources: Sources, tmp_path_factory) -> dict[str, checks.Applied]:
-    """The queue applied in the four ways."""
-    return checks.apply_all(queue, sources, tmp_path_factory.mktemp("apply"))
+def states(queue: Queue, sources: Sources, tmp_path_factory) -> States:
+    """The states of the queue by git apply."""
+    return States(queue, sources, tmp_path_factory.mktemp("apply") / "repo")
 
 
-def way_applies(way: str) -> Callable[[dict[str, checks.Applied]], None]:
+def way_applies(way: str) -> Callable[[Queue, States, Path], None]:
     """Return the test of one way."""
-    return lambda applied: none(checks.check_apply(applied, way))
+    return lambda queue, states, tmp_path: none(checks.check_apply(queue, states, way, tmp_path))
 
 
 test_apply_quilt = way_applies("quilt")
@@ -40,12 +41,13 @@ test_groups_needs = no_finding(checks.check_groups_needs)
 
 
 def test_selftest_apply(builder: Builder, tmp_path: Path) -> None:
-    builder.patch(SUBJECT)
+    good = States(builder.patch(SUBJECT).write(), builder.sources, tmp_path / "good")
     # A context line that is not in the base: patch would need fuzz. git quiltimport takes less context.
     queue = builder.alter(SUBJECT, " line 17\n", " line seventeen\n")
-    bad = checks.apply_all(queue, builder.sources, tmp_path / "bad")
     for way in ("quilt", "patch", "git_am"):
-        some(checks.check_apply(bad, way), SUBJECT.split()[-1])
+        some(checks.check_apply(queue, good, way, tmp_path), SUBJECT.split()[-1])
+    queue = builder.alter(SUBJECT, "+changed 20", "+of another tree")
+    some(checks.check_apply(queue, good, "quiltimport", tmp_path), "different trees")
 
 
 def test_selftest_refresh_stable(builder: Builder, tmp_path: Path) -> None:
