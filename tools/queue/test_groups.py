@@ -6,7 +6,6 @@ from __future__ import annotations
 import io
 import os
 import re
-import subprocess
 import sys
 import tokenize
 from pathlib import Path
@@ -15,6 +14,7 @@ import pytest
 
 from tools import groups, jobs
 from tools.queue.checks_repo import repo_files
+from tools.queue.proc import must
 from tools.vm import boots
 
 ROOT = Path(os.environ.get("CF_ROOT") or groups.ROOT)
@@ -22,17 +22,6 @@ TOOLS = ("Makefile", "tools/", ".ci/")
 # A parameter of the workload writers has a group's name
 KNOWN = ("tools/model/workloads.py", "tools/model/guest/writers.c")
 COLLECT = "-m pytest -q --collect-only -p no:cacheprovider".split()
-
-
-def said(clone: Path, *words: object, **variables: str) -> str:
-    """Return what a command prints in a clone; a status other than 0 fails the test."""
-    env = {key: value for key, value in os.environ.items()
-           if not key.startswith(("CF_", "MAKE", "MFLAGS", "GROUP"))}
-    done = subprocess.run([str(word) for word in words], cwd=clone, stdin=subprocess.DEVNULL,
-                          env={**env, "PYTHONDONTWRITEBYTECODE": "1", **variables},
-                          capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-1000:]
-    return done.stdout
 
 
 def words_of(path: Path) -> str:
@@ -69,7 +58,7 @@ def test_no_tool_names_a_group() -> None:
 
 def collected(*words: str) -> list[tuple[str, str]]:
     """Return (file, function) of each test that pytest collects."""
-    out = said(ROOT, sys.executable, *COLLECT, *words)
+    out = must([sys.executable, *COLLECT, *words], ROOT)
     return sorted(set(re.findall(r"^(\S+?)::(\w+)", out, re.M)))
 
 
