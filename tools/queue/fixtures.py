@@ -13,7 +13,7 @@ from tools.queue.scratch import Sources
 from tools.series import GATE, Queue, load_queue
 
 PREPARATIONS = "preparations"
-MAKEFILE = "VERSION = 7\nPATCHLEVEL = 3\nSUBLEVEL = 4\n"
+MAKEFILE = "VERSION = {}\nPATCHLEVEL = {}\nSUBLEVEL = {}\n"
 HEADER = """From: Ann Example <ann@example.org>
 Date: Mon, 2 Nov 2026 10:00:00 +0000
 Subject: [PATCH] {}
@@ -24,6 +24,15 @@ A counter starts at zero, which nobody wants.
 Patch-mainline: not yet, for review
 """
 LINES = "".join(f"line {number}\n" for number in range(1, 41))
+
+
+def write_files(where: Path, files: dict[str, str]) -> Path:
+    """Write texts by path below a directory, which is returned."""
+    for name, text in files.items():
+        target = where / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text)
+    return where
 
 
 @dataclass
@@ -39,12 +48,9 @@ class Builder:
         self.repo = self.root / "repo"
         self.patches = self.repo / "patches"
         self.patches.mkdir(parents=True)
-        self.tree.setdefault("Makefile", MAKEFILE)
+        self.tree.setdefault("Makefile", MAKEFILE.format(7, 3, 4))
         self.tree.setdefault("scripts/checkpatch.pl", "#\n")
-        for name, text in self.tree.items():
-            target = self.base / name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(text)
+        write_files(self.base, self.tree)
         (self.patches / "series").symlink_to("../series")
         (self.repo / "tools").mkdir()
         shutil.copy(Path(__file__).resolve().parents[2] / "tools/quiltrc", self.repo / "tools")

@@ -392,7 +392,7 @@ def test_robust_new_changelog_keeps_times(mini: Mini) -> None:
     """A series whose text changed but not its effect gives no reason to compile anything again."""
     mini.passes("apply")
     times = {path: path.stat().st_mtime for path in (mini.tree / "lib").glob("*.c")}
-    replace(mini.patch(3), "Change one line.", "Change one line, for a better reason.")
+    replace(mini.patch(3), "nobody wants", "somebody wants")
     assert "already" in mini.passes("apply")
     patch = mini.patch(3).rename(mini.queue / "lib-of-another-name.patch")
     replace(mini.queue / "series", "lib-change-file-3.patch", patch.name)
@@ -450,7 +450,7 @@ def test_robust_groups(mini: Mini, monkeypatch: pytest.MonkeyPatch) -> None:
     """Several groups, a group that needs two, and one without patches."""
     mini.take_queue(9, "first", "second", "both")
     monkeypatch.chdir(mini.work)
-    banner, needs = "# --- group both: a part of it ---\n", 'GROUP="first second"'
+    banner, needs = "# --- group both: an example ---\n", 'GROUP="first second"'
     replace(mini.queue / "series", banner, f"{banner}# needs: first second\n")
     with (mini.queue / "series").open("a") as series:
         series.write("# --- group none: to come ---\n")
@@ -524,7 +524,7 @@ def test_robust_branch(mini: Mini) -> None:
     mini.passes("branch", KDIR=tree)
     (name,) = branches(tree)
     assert git(tree, "rev-list", "--count", f"main..{name}") == "16" and untouched(tree)
-    last = "A Person <person@example.org> lib: Change file 15: Change one line."
+    last = "Ann Example <ann@example.org> lib: Change file 15: A counter starts at zero, which nobody wants."
     assert git(tree, "log", "-1", "--format=%an <%ae> %s: %b", name) == last
     mini.passes("apply")
     for file in git(tree, "ls-tree", "-r", "--name-only", name, "lib/").splitlines():
