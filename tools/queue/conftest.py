@@ -15,20 +15,14 @@ from tools.series import Queue, load_queue
 
 @pytest.fixture(scope="session")
 def queue() -> Queue:
-    """The queue of this repository; a failure when it has no patches."""
-    loaded = load_queue(Path(os.environ["CF_ROOT"]))
-    if not loaded.names:
-        pytest.fail("series names no patch", pytrace=False)
-    return loaded
+    """The queue of this repository."""
+    return load_queue(Path(os.environ["CF_ROOT"]))
 
 
 @pytest.fixture(scope="session")
 def sources() -> Sources:
-    """The kernel sources; a failure with a clear line when there are none."""
-    found = Sources.from_env()
-    if not found.original("Makefile"):
-        raise FileNotFoundError("the base has no Makefile: run `make base`")
-    return found
+    """The kernel sources; what reads them fails with a clear line when there are none."""
+    return Sources.from_env()
 
 
 @pytest.fixture(scope="session")
