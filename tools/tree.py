@@ -127,8 +127,6 @@ class Tree:
         take_lock(self.path)
         for lock in self.store.rglob("*.lock"):
             lock.unlink()
-        if self.undo.is_dir() and not self.store.is_dir():
-            raise Stop(f"{self.undo} is an older version's: let that one's make apply end it")
         if self.undo.is_dir():
             self.check_cut_off()
             say(f"an earlier run was cut off: {self.path} is put back first", sys.stderr)
