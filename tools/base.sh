@@ -23,14 +23,8 @@ cleanup() { [ -z "$work" ] || rm -rf "$work"; }
 trap cleanup EXIT
 trap 'warn "interrupted; run it again to continue"; exit 130' INT TERM
 
-# check_version DIR: DIR must hold a kernel of the pinned VERSION.PATCHLEVEL
-check_version() {
-	local found
-	found=$(kernel_version "$1") || die "$1 is not a Linux source tree"
-	[ "${found%.*}" = "${version%.*}" ] || [ "${FORCE:-0}" = 1 ] ||
-		die "$1 holds Linux $found, the series is for ${version%.*}" \
-			"(FORCE=1 to try it all the same)"
-}
+# check_version DIR: DIR must hold a kernel of the pinned VERSION.PATCHLEVEL, or FORCE=1
+check_version() { KDIR=$1 "$ROOT/tools/tree.py" check; }
 
 # known SUM: whether this is the pinned sum, or LINUX_SHA256=
 known() { [ "$1" = "$sum" ] || [ "$1" = "${LINUX_SHA256:-none}" ]; }

@@ -7,6 +7,7 @@
   tree.py branch       make it commits on a new branch of a git tree; the work tree is not touched
   tree.py export DIR   copy the patches to DIR and list them in the series file beside it
   tree.py edited       print the patched files that differ from what was pushed
+  tree.py check        stop unless it is a kernel tree of the series' version, for base.sh
 Environment: KDIR (the tree, default build/linux), GROUP (names of groups, default all of them),
 FORCE=1 (another kernel version), DISCARD=1 (throw away edits that are in no patch), QUEUE, PIN,
 BUILD.
@@ -462,11 +463,13 @@ def work(tree: Tree, command: str, to: str) -> None:
     if command == "unapply" and groups:
         raise Stop("unapply takes the whole series off: leave GROUP= out "
                    "(make apply GROUP=name takes the others off)")
-    queue = load_queue(tree.directory) if command != "unapply" else None
+    queue = load_queue(tree.directory) if command not in ("unapply", "check") else None
     patches = queue.choose(groups) if queue else []
     if command == "export":
         return export(to, patches)
     check_kernel(tree.path, os.environ.get("FORCE") == "1" or command == "unapply")
+    if command == "check":
+        return None
     if command == "branch":
         take_lock(tree.path)
         return branch(tree.path, patches)
@@ -487,8 +490,8 @@ def work(tree: Tree, command: str, to: str) -> None:
 
 def main(command: str = "", to: str = "") -> None:
     """Run one command; see the first comment of this file. Raises Stop for every known failure."""
-    if command not in ("apply", "unapply", "branch", "export", "edited"):
-        raise Stop("usage: tree.py apply|unapply|branch|export DIR|edited")
+    if command not in ("apply", "unapply", "branch", "export", "edited", "check"):
+        raise Stop("usage: tree.py apply|unapply|branch|export DIR|edited|check")
     kdir, build = os.environ.get("KDIR"), os.environ.get("BUILD") or ROOT / "build"
     if command == "export" and not to:
         raise Stop("usage: make export DIR=debian/patches/cache-footprint [GROUP=name]")
