@@ -10,7 +10,6 @@ from pathlib import Path
 
 from tools.queue.proc import last_lines, must, run
 
-SPDX_SUFFIXES = {".json", ".md", ".csv", ".txt", ".svg", ".png", ".patch", ".bib", ".config"}
 SPDX_SUFFIXES = {".py", ".sh", ".c", ".h", ".S", ".rst", ".mk"}
 BINARY_SUFFIXES = {".png", ".gz", ".xz", ".pdf"}
 MACHINE = re.compile(
