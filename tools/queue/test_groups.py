@@ -78,4 +78,4 @@ def test_jobs_cover_what_is_full(monkeypatch: pytest.MonkeyPatch) -> None:
             found += [f"boot={what}"] if kind == "boot" else []
             found += [one for one in tests if kind == "test" and f"{one}::".startswith(f"{test}::")]
     assert sorted(found) == sorted(
-        [*tests, *(f"boot={boot.name}" for boot in tables if boot.when == "full")])
+        [*tests, *(f"boot={boot.name}" for boot in tables if boot.args.when == "full")])

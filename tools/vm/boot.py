@@ -1,26 +1,28 @@
 # SPDX-License-Identifier: GPL-2.0
 """Boots one kernel under QEMU, runs jobs in it and judges the whole boot.
 
+usage: python -m tools.vm.boot NAME KERNEL --WORD... --append=PARAMETER... --cmd=COMMAND:PART...
+
 A boot passes if its end mark is seen, every job has a complete plan and a test that is not skipped,
 the console log has no splat, no taint but the allowed ones is set at the end, and the time limit
 held. Each subtest is a test of its own, with the id part/test_name; the boot itself is
 vm/boot_NAME.
 
-To add a job, give one more --job; they run in the order given:
-  kunit[:PART]             the KUnit tests built in, which ran while booting
-  kselftest=TARGET[:PART]  a target installed in --kselftest-dir, by
-                           run_kselftest.sh -c TARGET; PART is TARGET if unset
-  cmd=COMMAND:PART         any command of the host's root file system that
-                           prints KTAP (version line, plan, results)
+KERNEL is a bzImage or the O= directory it is in, where modprobe in the guest finds the modules; the
+words are those of configs/boots. The jobs run in the order given:
+  --kunit                  the KUnit tests built in, which ran while booting
+  --kselftest=TARGET:PART  a target installed in CF_OUT/kselftest
+  --cmd=COMMAND:PART       any command of the host's root file system that prints KTAP (version line,
+                           plan, results)
 The root file system is the host's: read-only, or with an overlay that is lost.
 Allowed splats and taints are in allow.txt, those of some boots only in
 selftests/GROUP/allow-NAME.txt, ids that differ from what KUnit and kselftest call a test in
 selftests/GROUP/ids.txt.
 
-Files written: RESULTS/vm-NAME/{console.log,jobs.log,guest.sh,command.txt} and
-RESULTS/parts/vm-NAME.json, a result file.
+Files written: CF_RESULTS/vm-NAME/{console.log,jobs.log,guest.sh,command.txt} and
+CF_RESULTS/parts/vm-NAME.json, a result file.
 Exit status: 0 nothing failed, 1 something did, 2 usage, 130 interrupted.
-KVM=1 in the environment uses KVM instead of TCG.
+Reads CF_TREE, for its kunit_parser, CF_OUT, CF_RESULTS; KVM=1 uses KVM instead of TCG.
 """
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ import shlex
 import sys
 import time
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from tools import results_file
@@ -42,15 +46,10 @@ from tools.vm.ktap import load_parser, parse, unique
 
 CPU_OUT_OF_SPEC = 2  # taint bit
 HERE = Path(__file__).resolve().parent
-JOBS = (r"(kunit)()(?::([\w.-]+))?", r"(kselftest)=([\w./-]+)(?::([\w.-]+))?",
-        r"(cmd)=(.*\S.*):([\w.-]+)")
+OCCASIONS = ("test", "make", "full")
 
 
-class JobError(ValueError):
-    """A --job cannot be understood, or done."""
-
-
-@dataclass
+@dataclass(frozen=True)
 class Job:
     """One job. kind: kunit, kselftest or cmd; what: target or command; part: of its tests' ids."""
 
@@ -62,50 +61,41 @@ class Job:
         return f"{self.kind}={self.what}" if self.what else self.kind
 
 
-def parse_job(text: str) -> Job:
-    """Return the job that the word of a --job says; raises JobError."""
-    for pattern in JOBS:
-        if match := re.fullmatch(pattern, text, re.DOTALL):
-            kind, what, part = match.groups()
-            return Job(kind, what, part or what.replace("/", "_") or kind)
-    raise JobError(f"--job {text}: neither kunit[:PART], kselftest=TARGET[:PART] nor "
-                   "cmd=COMMAND:PART")
+def job(kind: str, text: str) -> Job:
+    """Return the job of an option's value WHAT:PART."""
+    match = re.fullmatch(r"(.*\S.*):([\w.-]+)", text, re.DOTALL)
+    if not match:
+        raise argparse.ArgumentTypeError("WHAT:PART expected")
+    return Job(kind, *match.groups())
 
 
-def arguments() -> argparse.Namespace:
-    """Return the command line's values; exits with 2 when it is wrong."""
-    head, _, rest = (__doc__ or "").partition("\n\n")
-    parser = argparse.ArgumentParser(description=head, epilog=rest,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+def arguments(words: Sequence[str] | None = None, program: str = "boot.py") -> argparse.Namespace:
+    """Return the values of the words, by default of the command line; exits with 2 on a wrong one.
+    """
+    parser = argparse.ArgumentParser(
+        prog=program, usage=argparse.SUPPRESS, description=__doc__, allow_abbrev=False,
+        formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
-    add("--kernel", type=Path, required=True, help="bzImage, or the O= directory it is in")
-    add("--tree", type=Path, required=True, help="source tree, for its kunit_parser")
-    add("--name", required=True, help="name of this boot")
-    add("--job", action="append", required=True, help="may be repeated, see below")
-    add("--kselftest-dir", type=Path, help="where kselftests were installed")
-    add("--kselftest-timeout", type=int, default=0, metavar="SECONDS",
-        help="limit of one program of a target (default: the target's own)")
-    add("--env", action="append", default=[], metavar="NAME=VALUE",
-        help="environment of the jobs, may be repeated")
+    add("name")
+    add("kernel", type=Path)
+    add("--kunit", dest="jobs", action="append_const", const=Job("kunit", "", "kunit"))
+    for kind in ("kselftest", "cmd"):
+        add(f"--{kind}", dest="jobs", action="append", type=partial(job, kind))
+    for several in ("append", "env", "allow"):
+        add(f"--{several}", action="append", default=[])
     add("--cpus", type=int, default=2)
-    add("--cpu", default="", metavar="PROPERTIES",
-        help="of QEMU's -cpu, as family=25,model=17: what the CPU claims to be")
+    add("--cpu")
     add("--memory", default="1G")
-    add("--append", action="append", default=[], help="kernel parameters, may be repeated")
-    add("--allow", action="append", default=[], metavar="NAME",
-        help="allow-NAME.txt holds as well, may be repeated")
-    add("--time-limit", type=float, default=300, metavar="SECONDS", help="default: 300")
-    add("--results", type=Path, default=Path("build/results"), metavar="DIR",
-        help="default: build/results")
-    args = parser.parse_args()
-    if args.kernel.is_dir():
-        args.kernel = args.kernel / "arch/x86/boot/bzImage"
-    if not args.kernel.is_file():
-        parser.error(f"--kernel {args.kernel}: no such file")
+    add("--time-limit", type=float, default=600)
+    add("--timeout", type=int)
+    add("--alone", action="store_true", help="heeded by boots.py, as when=")
+    add("--when", choices=OCCASIONS, default="test")
+    args = parser.parse_args(words)
+    if not args.jobs:
+        parser.error("no job")
     if not re.fullmatch(r"[\w-]+", args.name):
-        parser.error(f"--name {args.name}: letters, digits, _ and - only")
-    args.kernel = args.kernel.resolve()
-    args.kselftest_dir = args.kselftest_dir and args.kselftest_dir.resolve()
+        parser.error(f"not a name: {args.name}")
+    args.programs = any(job.kind == "kselftest" for job in args.jobs)
     return args
 
 
@@ -118,20 +108,12 @@ def allow_file(name: str) -> Path:
     return found[0]
 
 
-def commands(jobs: list[Job], args: argparse.Namespace) -> dict[int, str]:
-    """Return the guest's commands by job number; raises JobError."""
-    todo: dict[int, str] = {}
-    for number, job in enumerate(jobs):
-        if job.kind == "cmd":
-            todo[number] = job.what
-        elif job.kind == "kselftest":
-            if args.kselftest_dir is None:
-                raise JobError(f"{job}: needs --kselftest-dir")
-            words = ["./run_kselftest.sh", "-c", job.what]
-            if args.kselftest_timeout:
-                words += ["-o", str(args.kselftest_timeout)]
-            todo[number] = f"cd {shlex.quote(str(args.kselftest_dir))} && {shlex.join(words)}"
-    return todo
+def command(job: Job, timeout: int | None) -> str:
+    """Return the guest's command of a job; timeout: of each program of a kselftest."""
+    if job.kind == "cmd":
+        return job.what
+    limit = ["-o", str(timeout)] if timeout else []
+    return shlex.join([f"{guest.programs()}/run_kselftest.sh", "-c", job.what, *limit])
 
 
 def boot_error(end: str, limit: float, log: list[str], nonce: str, running: Job | None,
@@ -190,27 +172,34 @@ def main() -> int:
     """Boot once; return the exit status."""
     args = arguments()
     nonce = secrets.token_hex(8)
-    directory = (args.results / f"vm-{args.name}").resolve()
+    results_of_all = Path(os.environ["CF_RESULTS"]).resolve()
+    directory = results_of_all / f"vm-{args.name}"
     script, jobs_log, console = (directory / name
                                  for name in ("guest.sh", "jobs.log", "console.log"))
-    part = args.results / "parts" / f"vm-{args.name}.json"
+    part = results_of_all / f"parts/vm-{args.name}.json"
+    todo = {number: command(job, args.timeout) for number, job in enumerate(args.jobs)
+            if job.kind != "kunit"}
+    args.kernel = args.kernel.resolve()
+    if args.kernel.is_dir():
+        args.env.append(f"MODPROBE_OPTIONS=-d {args.kernel}/modules")
+        args.kernel /= "arch/x86/boot/bzImage"
     try:
         allow = lists.read_allow(HERE / "allow.txt", *map(allow_file, args.allow))
         ids = lists.read_ids(*sorted(HERE.parents[1].glob("selftests/*/ids.txt")))
-        jobs = [parse_job(text) for text in args.job]
-        parser = load_parser(args.tree.resolve())
-        todo = commands(jobs, args)
+        parser = load_parser(Path(os.environ["CF_TREE"]).resolve())
+        if not args.kernel.is_file():
+            raise FileNotFoundError(f"{args.kernel}: no such file")
         directory.mkdir(parents=True, exist_ok=True)
         for old in (part, console):
             old.unlink(missing_ok=True)
         script.write_text(guest.guest_script(todo.values(), nonce, args.env))
         jobs_log.write_text("")
-        command = guest.command_line(args, script, jobs_log, os.environ.get("KVM") == "1")
-        (directory / "command.txt").write_text(shlex.join(command) + "\n")
+        words = guest.command_line(args, script, jobs_log, os.environ.get("KVM") == "1")
+        (directory / "command.txt").write_text(shlex.join(words) + "\n")
         start = time.monotonic()
-        end = guest.run(command, console, args.time_limit)
+        end = guest.run(words, console, args.time_limit)
         seconds = time.monotonic() - start
-    except (lists.ListError, JobError, OSError) as error:
+    except (lists.ListError, OSError) as error:
         print(f"boot.py: {error}", file=sys.stderr)
         return 2
     if re.search(r"\b(set|clear)cpuid=", " ".join(args.append)):
@@ -219,10 +208,10 @@ def main() -> int:
     log = lists.whole_lines(text.split("\n"))
     outputs = guest.split_output(jobs_log.read_text(errors="replace"), nonce)
     by_job = {number: outputs.get(order, guest.Output([])) for order, number in enumerate(todo)}
-    running = next((jobs[number] for number, output in by_job.items() if output.rc is None), None)
+    running = next((args.jobs[number] for number, output in by_job.items() if output.rc is None), None)
     results: list[Result] = []
     errors: list[str] = []
-    for number, job in enumerate(jobs):
+    for number, job in enumerate(args.jobs):
         found, wrong = judge_job(job, by_job.get(number), parser, guest.before_jobs(log, nonce))
         results += found
         errors += wrong
@@ -234,7 +223,7 @@ def main() -> int:
     boot = Result(f"vm/boot_{args.name}", "fail" if reason else "pass", reason, round(seconds, 1))
     results = unique([boot, *results])
     results_file.write(part, results)
-    print(summary(results, args.results / directory.name))
+    print(summary(results, directory))
     if end == "interrupted":
         return 130
     return int(any(result.status == "fail" for result in results))

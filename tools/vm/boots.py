@@ -19,11 +19,9 @@ from __future__ import annotations
 import argparse
 import os
 import platform
-import re
 import signal
 import subprocess
 import sys
-import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -32,90 +30,60 @@ from tools import groups, proofs, results_file
 from tools.groups import GroupError
 from tools.results.machine import cpu
 from tools.results_file import Result
+from tools.vm.boot import OCCASIONS, arguments
+from tools.vm.guest import programs
 
 ROOT = groups.ROOT
 TABLE = ROOT / "configs/boots"
 ALWAYS = "default"  # the boot that every group has
 MOST = 4
-OPTIONS = {"cpus": "--cpus", "cpu": "--cpu", "memory": "--memory", "limit": "--time-limit",
-           "allow": "--allow", "timeout": "--kselftest-timeout", "env": "--env"}
-OCCASIONS = ("test", "make", "full")
 CHECKERS = ("tools/vm/*.py", "selftests/*/allow*.txt", "selftests/*/ids.txt",
             "tools/results_file.py", "configs/requirements.txt")
 
 
 @dataclass(frozen=True)
 class Boot:
-    """A boot of the tables. words: as there; targets: of kselftest to (group, NAME=VALUE words)."""
+    """A boot of the tables. options: of boot.py; args: what they say."""
 
     name: str
     kernel: str
-    append: tuple[str, ...] = ()
-    words: tuple[str, ...] = ()
-    targets: dict = field(default_factory=dict, compare=False)
+    options: tuple[str, ...]
+    args: argparse.Namespace = field(compare=False)
 
-    @property
-    def when(self) -> str:
-        """The occasion on which it runs."""
-        return next((word[5:] for word in self.words if word.startswith("when=")), "test")
 
-    @property
-    def programs(self) -> bool:
-        """Whether it runs kselftests."""
-        return any(word.startswith("kselftest=") for word in self.words)
-
-    @property
-    def alone(self) -> bool:
-        """Whether no other boot may run meanwhile."""
-        return "alone" in self.words
-
-    def options(self) -> list[str]:
-        """Return the options of boot.py; raises GroupError for a word that is not known."""
-        found = [f"--append={word}" for word in self.append]
-        for word in self.words:
-            key, _, value = word.partition("=")
-            if word == "kunit":
-                found.append("--job=kunit")
-            elif key == "kselftest":
-                if value not in self.targets:
-                    raise GroupError(f"boot {self.name}: no target '{value}' in "
-                                     "selftests/*/kselftests")
-                group, environment = self.targets[value]
-                found += [f"--job=kselftest={value}:{group}"]
-                found += [f"--env={pair}" for pair in environment]
-            elif key in OPTIONS and value:
-                found.append(f"{OPTIONS[key]}={value}")
-            elif not (word == "alone" or key == "when" and value in OCCASIONS):
-                raise GroupError(f"boot {self.name}: unknown word '{word}'")
-        if not any(option.startswith("--job=") for option in found):
-            raise GroupError(f"boot {self.name}: no job")
-        limited = any(word.startswith("limit=") for word in self.words)
-        return found + ([] if limited else ["--time-limit=600"])
+def option(word: str, targets: dict[str, tuple[str, list[str]]]) -> list[str]:
+    """Return the options of boot.py for a word; a target has its group's name and environment."""
+    key, _, target = word.partition("=")
+    if key != "kselftest":
+        return [f"--{word}"]
+    if target not in targets:
+        raise GroupError(f"no target '{target}' in selftests/*/kselftests")
+    group, environment = targets[target]
+    return [f"--{word}:{group}", *(f"--env={pair}" for pair in environment)]
 
 
 def read_tables(names: list[str]) -> dict[str, Boot]:
     """Return the boots of configs/boots and of groups, by name; raises GroupError, OSError.
 
-    Args: the groups whose tables are read. Each boot is checked as a whole.
+    Args: the groups whose tables are read. Exits with 2 on a word that boot.py does not know.
     """
     targets = groups.kselftests(names)
-    boots: dict[str, Boot] = {}
+    found: dict[str, list[str]] = {}
+    kernels: dict[str, str] = {}
     for path in (TABLE, *(groups.folder(name) / "boots" for name in names)):
-        for name, kernel, *texts in groups.table(path, 4, 4):
-            append, words = (tuple(text.split()) for text in texts)
-            place, old = f"{path.parent.name}/{path.name}", boots.get(name)
-            if kernel == "+":
-                if not old:
-                    raise GroupError(f"{place}: no boot {name} to add to")
-                boots[name] = replace(old, append=old.append + append, words=old.words + words)
-            elif old or not re.fullmatch(r"[\w-]+", name):
-                raise GroupError(f"{place}: {name}: not a name, or one that is taken")
-            else:
+        for name, kernel, append, words in groups.table(path, 4, 4):
+            if (kernel == "+") != (name in found):
+                raise GroupError(f"{path.parent.name}/{path.name}: {name}: a + adds to a boot that "
+                                 "is there, any other kernel makes a new one")
+            options = found.setdefault(name, [])
+            options += [f"--append={word}" for word in append.split()]
+            options += [one for word in words.split() for one in option(word, targets)]
+            if kernel != "+":
                 groups.kernel(kernel)
-                boots[name] = Boot(name, kernel, append, words, targets)
-    for boot in boots.values():
-        boot.options()
-    return boots
+                kernels[name] = kernel
+    return {name: Boot(name, kernels[name], tuple(options), arguments(
+        [name, kernels[name], *options], f"boots.py: boot {name}"))
+        for name, options in found.items()}
 
 
 def chosen(boots: dict[str, Boot], names: list[str], when: str, group_names: list[str]
@@ -130,8 +98,8 @@ def chosen(boots: dict[str, Boot], names: list[str], when: str, group_names: lis
                      for row in groups.table(groups.folder(name) / "boots", 4, 4))}
     picked = [boots[name] for name in names] or [
         boot for boot in boots.values()
-        if boot.when == when and (not group_names or when != "test" or boot.name in own)]
-    return sorted(picked, key=lambda boot: not boot.alone)
+        if boot.args.when == when and (not group_names or when != "test" or boot.name in own)]
+    return sorted(picked, key=lambda boot: not boot.args.alone)
 
 
 class Runner:
@@ -140,9 +108,7 @@ class Runner:
     def __init__(self) -> None:
         self.kernels = Path(os.environ["CF_OUT"]).parent
         self.results = Path(os.environ["CF_RESULTS"])
-        self.tree = Path(os.environ["CF_TREE"])
         self.proofs = proofs.Proofs("boot")
-        self.lock = threading.Lock()
         self.running: set[subprocess.Popen] = set()
         self.stopped = False
 
@@ -151,27 +117,22 @@ class Runner:
         return self.results / "parts" / f"vm-{boot.name}.json"
 
     def command(self, boot: Boot) -> list[str]:
-        """Return the command line of boot.py; modprobe in the guest finds that kernel's modules."""
-        out = self.kernels / boot.kernel
-        words = [sys.executable, "-m", "tools.vm.boot", f"--kernel={out}",
-                 f"--tree={self.tree}", f"--results={self.results}", f"--name={boot.name}",
-                 f"--env=MODPROBE_OPTIONS=-d {out}/modules"]
-        programs = [f"--kselftest-dir={self.kernels}/vm/kselftest"] if boot.programs else []
-        return words + programs + boot.options()
+        """Return the command line of boot.py."""
+        return [sys.executable, "-m", "tools.vm.boot", boot.name, f"{self.kernels / boot.kernel}",
+                *boot.options]
 
     def key(self, boot: Boot) -> str:
         """Return the hash of all that the verdict on a boot depends on."""
         out = self.kernels / boot.kernel
-        programs = self.kernels / "vm/kselftest"
         kvm = os.environ.get("KVM", "0")
         return proofs.key(
-            name=boot.name, options=boot.options(), kvm=kvm,
+            name=boot.name, options=boot.options, kvm=kvm,
             qemu=proofs.version("qemu-system-x86_64"), image=out / "arch/x86/boot/bzImage",
             config=out / ".config", modules=proofs.contents(out / "modules", "**/*"),
-            programs=proofs.contents(programs, "**/*") if boot.programs else {},
+            programs=proofs.contents(programs(), "**/*") if boot.args.programs else {},
             checkers={name: content for name, content in proofs.contents(ROOT, *CHECKERS).items()
                       if not Path(name).name.startswith("test_")},
-            parser=proofs.contents(self.tree / "tools/testing/kunit", "*.py"),
+            parser=proofs.contents(Path(os.environ["CF_TREE"]), "tools/testing/kunit/*.py"),
             # The guest's root file system is the host's
             packages=Path("/var/lib/dpkg/status"),
             host=[platform.release(), cpu()] if kvm == "1" else [])
@@ -212,39 +173,29 @@ class Runner:
     def boot(self, boot: Boot) -> tuple[int, str]:
         """Run boot.py; returns its exit status and what it printed, which is shown in one piece."""
         self.part(boot).unlink(missing_ok=True)
-        with self.lock:
-            if self.stopped:
-                return 130, "interrupted"
-            process = subprocess.Popen(
-                self.command(boot), cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True)
-            self.running.add(process)
+        process = subprocess.Popen(
+            self.command(boot), cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True)
+        self.running.add(process)
+        if self.stopped:  # meanwhile
+            process.terminate()
         printed, _ = process.communicate()
-        with self.lock:
-            self.running.discard(process)
-            print(printed, end="", flush=True)
+        self.running.discard(process)
+        print(printed, end="", flush=True)
         return process.returncode, printed
 
-    def stop(self) -> None:
+    def stop(self, *_: object) -> None:
         """Start no more boots and end those that run: each writes that it was interrupted."""
-        with self.lock:
-            ending = [] if self.stopped else list(self.running)
-            self.stopped = True
-            for process in ending:
-                process.send_signal(signal.SIGTERM)
-        for process in ending:
-            process.wait()
+        self.stopped = True
+        for process in list(self.running):
+            process.terminate()
 
     def all(self, boots: list[Boot]) -> bool:
         """Run boots, those alone one by one, the others JOBS= at a time; returns if all passed."""
         jobs = os.environ.get("CF_JOBS") or os.environ.get("JOBS") or os.cpu_count() or 1
-        passed = [self(boot) for boot in boots if boot.alone]
+        passed = [self(boot) for boot in boots if boot.args.alone]
         with ThreadPoolExecutor(max_workers=max(min(int(jobs), MOST), 1)) as pool:
-            try:
-                passed += pool.map(self, [boot for boot in boots if not boot.alone])
-            except KeyboardInterrupt:
-                self.stop()
-                raise
+            passed += pool.map(self, [boot for boot in boots if not boot.args.alone])
         return all(passed)
 
 
@@ -268,14 +219,11 @@ def main(argv: list[str] | None = None) -> int:
     if args.list:
         print("\n".join(f"{boot.name} {boot.kernel}" for boot in boots))
         return 0
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, signal.default_int_handler)
     runner = Runner()
-    try:
-        return 0 if runner.all(boots) else 1
-    except KeyboardInterrupt:
-        runner.stop()
-        return 130
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, runner.stop)
+    passed = runner.all(boots)
+    return 130 if runner.stopped else int(not passed)
 
 
 if __name__ == "__main__":

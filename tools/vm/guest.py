@@ -59,6 +59,11 @@ def guest_script(commands: Iterable[str], nonce: str, environment: Iterable[str]
                        for number, command in enumerate(commands)))
 
 
+def programs() -> Path:
+    """Return where the kselftests are installed."""
+    return Path(os.environ["CF_OUT"]).resolve() / "kselftest"
+
+
 def command_line(args: Namespace, script: Path, jobs_log: Path, kvm: bool) -> list[str]:
     """Return virtme-ng's command line for the arguments of boot.py; raises FileNotFoundError."""
     vng = Path(sys.executable).parent / "vng"
@@ -78,8 +83,8 @@ def command_line(args: Namespace, script: Path, jobs_log: Path, kvm: bool) -> li
         qemu.insert(0, "-accel tcg,thread=single")
     if args.cpu:
         qemu.append(f"-cpu {'host' if kvm else 'max'},{shlex.quote(args.cpu)}")
-    if args.kselftest_dir:
-        command += ["--overlay-rwdir", shlex.quote(str(args.kselftest_dir))]
+    if args.programs:
+        command += ["--overlay-rwdir", shlex.quote(str(programs()))]
     return [*command, *(f"--append={word}" for word in (*APPEND, *args.append)),
             *(f"--qemu-opts={words}" for words in qemu), "--exec", f"sh {shlex.quote(str(script))}"]
 
@@ -90,8 +95,8 @@ def run(command: list[str], console: Path, limit: float) -> str:
     console: file for the kernel's console; limit: seconds. On the limit and on SIGINT or SIGTERM
     the whole process group is killed, and also when this process is killed; the logs stay.
     """
-    handlers = {number: signal.signal(number, signal.default_int_handler)
-                for number in (signal.SIGINT, signal.SIGTERM)}
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
     with (tempfile.TemporaryDirectory(prefix="vm-boot-", ignore_cleanup_errors=True) as temporary,
           console.open("wb") as log):
         # A user's virtme-ng configuration must not change a test.
@@ -123,8 +128,6 @@ def run(command: list[str], console: Path, limit: float) -> str:
                 pump.wait(5)
             except subprocess.TimeoutExpired:
                 pump.kill()
-            for number, handler in handlers.items():
-                signal.signal(number, handler)
     return end
 
 

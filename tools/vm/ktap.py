@@ -48,12 +48,8 @@ def load_parser(tree: Path) -> ModuleType:
         raise FileNotFoundError(f"{tree}: no tools/testing/kunit")
     if str(path) not in sys.path:
         sys.path.insert(0, str(path))
-    # No bytecode is written to the tree
-    before, sys.dont_write_bytecode = sys.dont_write_bytecode, True
-    try:
-        return importlib.import_module("kunit_parser")
-    finally:
-        sys.dont_write_bytecode = before
+    sys.dont_write_bytecode = True  # in the tree
+    return importlib.import_module("kunit_parser")
 
 
 def slug(name: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -16,7 +17,7 @@ import pytest
 from tools import groups, proofs, results_file
 from tools.results_file import Result
 from tools.vm import boots as module
-from tools.vm.boot import allow_file, parse_job
+from tools.vm.boot import OCCASIONS, Job, allow_file
 from tools.vm.boots import Boot, Runner, chosen, read_tables
 
 IMAGE = "arch/x86/boot/bzImage"
@@ -81,21 +82,13 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Small:
 
 
 def test_boots_lines(small: Small) -> None:
-    """Words become options of boot.py; a group adds parameters and words to a boot."""
-    two = ("b | vm | | kunit kselftest=b cpus=4 cpu=x=1,y=2 allow=c env=N=V memory=2G timeout=5 "
-           "alone\n")
-    found = small.boots("plain | vm |  | kunit", "a|debug|x=1 y|kunit limit=9",
-                        one="a | + | z | kselftest=x86/a\n", two=two)
-    assert found["plain"].options() == ["--job=kunit", "--time-limit=600"]
-    assert found["a"].kernel == "debug" and found["a"].options() == [
-        "--append=x=1", "--append=y", "--append=z", "--job=kunit", "--time-limit=9",
-        "--job=kselftest=x86/a:one", "--env=A=1"]
-    assert found["b"].alone and found["b"].options() == [
-        "--job=kunit", "--job=kselftest=b:two", "--cpus=4", "--cpu=x=1,y=2", "--allow=c",
-        "--env=N=V", "--memory=2G", "--kselftest-timeout=5", "--time-limit=600"]
-    command = Runner().command(found["b"])
-    assert f"--kselftest-dir={small.out}/kselftest" in command
-    assert f"--env=MODPROBE_OPTIONS=-d {small.out}/modules" in command
+    """Words are options of boot.py; a group adds parameters and words to a boot."""
+    boot = small.boots("a|debug|x=1 y|kunit cpu=x=1,y=2 alone",
+                       one="a | + | z | kselftest=x86/a\n")["a"]
+    assert Runner().command(boot)[3:5] == ["a", f"{small.out.parent}/debug"]
+    assert boot.args.append == ["x=1", "y", "z"] and boot.args.env == ["A=1"]
+    assert boot.args.jobs == [Job("kunit", "", "kunit"), Job("kselftest", "x86/a", "one")]
+    assert boot.args.alone and boot.args.cpu == "x=1,y=2" and boot.args.time_limit == 600
 
 
 def test_boots_of_an_occasion(small: Small) -> None:
@@ -116,18 +109,15 @@ def test_boots_of_an_occasion(small: Small) -> None:
 
 
 def test_boots_of_this_repository() -> None:
-    """boot.py knows each job and each list of each of them, and each kernel can be made."""
+    """boot.py knows each word and each list of each of them, and each kernel can be made."""
     everything = groups.chosen(groups.queue())
     found = read_tables(everything)
-    assert {boot.when for boot in found.values()} == set(module.OCCASIONS)
-    words = {word for boot in found.values() for word in boot.words}
-    assert {word for word in words if word.startswith("kselftest=")} == {
-        f"kselftest={target}" for target in groups.kselftests(everything)}
-    for option in (option for boot in found.values() for option in boot.options()):
-        if option.startswith("--job="):
-            parse_job(option[6:])
-        if option.startswith("--allow="):
-            assert allow_file(option[8:]), option
+    assert {boot.args.when for boot in found.values()} == set(OCCASIONS)
+    jobs = {job for boot in found.values() for job in boot.args.jobs}
+    assert {job.what for job in jobs if job.kind == "kselftest"} == set(
+        groups.kselftests(everything))
+    for name in (name for boot in found.values() for name in boot.args.allow):
+        assert allow_file(name), name
 
 
 def test_boots_together(small: Small) -> None:
@@ -140,27 +130,27 @@ def test_boots_together(small: Small) -> None:
 
 @pytest.mark.parametrize("line, error", [
     ("a | kunit", "4 to 4 fields"), ("a | vm | | ", "no job"),
-    ("a | nothing | | kunit", "no kernel 'nothing'"), ("a | + | | kunit", "no boot a"),
-    ("a | vm | | kunits", "unknown word 'kunits'"), ("a | vm | | kunit when=never", "unknown word"),
-    ("a | vm | | kselftest=d", "no target 'd'"), ("good | vm | | kunit", "good"),
-    ("a/b | vm | | kunit", "not a name")])
-def test_boots_refuse_a_bad_line(small: Small, line: str, error: str) -> None:
-    """Before the first boot."""
-    with pytest.raises(groups.GroupError, match=error):
+    ("a | nothing | | kunit", "no kernel 'nothing'"), ("a | + | | kunit", "boots: a: a [+] adds"),
+    ("a | vm | | kunits", "boot a: error: unrecognized arguments: --kunits\n"),
+    ("a | vm | | kunit when=never", "boot a: error: argument --when: invalid choice"),
+    ("a | vm | | kselftest=d", "no target 'd'"), ("good | vm | | kunit", "boots: good: a [+] adds"),
+    ("a/b | vm | | kunit", "not a name: a/b")])
+def test_boots_refuse_a_bad_line(small: Small, capsys: pytest.CaptureFixture[str], line: str,
+                                 error: str) -> None:
+    """With one line, before the first boot."""
+    with pytest.raises((groups.GroupError, SystemExit)) as refused:
         small.boots("good | vm | | kunit", line)
+    said = capsys.readouterr().err if refused.type is SystemExit else f"{refused.value}\n"
+    assert re.search(error, said) and said.count("\n") == 1
 
 
-def test_boot_of_its_kernel(small: Small) -> None:
-    """Each kernel with its own modules; without one, a failure says so."""
-    found = small.boots("some | debug | | kunit", "other | vm | | kunit")
-    debug = small.out.parent / "debug"
-    command = Runner().command(found["some"])
-    assert f"--kernel={debug}" in command
-    assert f"--env=MODPROBE_OPTIONS=-d {debug}/modules" in command
+def test_boot_without_a_kernel(small: Small) -> None:
+    """A failure says so."""
+    boot = small.boots("some | vm | | kunit")["some"]
     (small.out / ".series").unlink()
-    assert not Runner()(found["other"])
-    assert small.rows("other") == [{"id": "vm/boot_other", "status": "fail", "seconds": 0.0,
-                                    "reason": "no kernel in out/vm, or its last build failed"}]
+    assert not Runner()(boot)
+    assert small.rows("some") == [{"id": "vm/boot_some", "status": "fail", "seconds": 0.0,
+                                   "reason": "no kernel in out/vm, or its last build failed"}]
 
 
 def test_boot_that_gives_no_results(small: Small) -> None:
@@ -205,10 +195,10 @@ def test_boot_verdicts_depend_on(small: Small, monkeypatch: pytest.MonkeyPatch, 
 def test_boots_interrupted(tmp_path: Path) -> None:
     """SIGTERM ends what runs, each boot with a failure of its own, and starts no more."""
     program = (
-        "import sys; from tools.vm import boots; from tools.vm.boots import Boot, Runner\n"
+        "import sys; from tools.vm import boots; from tools.vm.boots import Boot, Runner, arguments\n"
         "Runner.command = lambda self, boot: ['sh', '-c', 'trap \"touch $0.ended; exit 130\" TERM; "
         "touch $0.began; for i in $(seq 100); do sleep 0.1; done', f'{self.results}/{boot.name}']\n"
-        "boots.chosen = lambda *_: [Boot(name, 'vm', (), ('kunit',)) for name in 'ab']\n"
+        "boots.chosen = lambda *_: [Boot(name, 'vm', (), arguments([name, 'vm', '--kunit'])) for name in 'ab']\n"
         "sys.exit(boots.main([]))\n")
     for name in (IMAGE, ".series"):
         (tmp_path / "out/vm" / name).parent.mkdir(parents=True, exist_ok=True)

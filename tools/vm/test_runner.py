@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """boot.py is able to fail: real boots in which one thing is wrong each.
 
-Needs CF_KERNEL with CONFIG_LKDTM and CONFIG_KUNIT, CF_TREE and CF_RESULTS.
+Needs the kernel of CF_OUT with CONFIG_LKDTM and CONFIG_KUNIT, CF_TREE and CF_RESULTS.
 A boot takes some ten seconds under TCG.
 """
 from __future__ import annotations
@@ -11,18 +11,16 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tools.vm.apart import ROOT, boot_apart
+from tools.vm.apart import RESULTS, boot_apart, start
 
+KERNEL = Path(os.environ["CF_OUT"])
 HEAD = "cmd=printf '%s\\n' 'TAP version 13'"
 GOOD = f"{HEAD} 1..1 'ok 1 works':demo"
-# Apart from the results of the run: these boots are meant to fail
-RESULTS = Path(os.environ["CF_RESULTS"]).resolve() / "runner"
 
 
 @dataclass
@@ -51,8 +49,8 @@ def result(name: str, status: int, printed: str) -> Run:
 
 def boot(name: str, job: str, *jobs: str, limit: int = 300) -> Run:
     """Boot with these jobs."""
-    status, printed, _ = boot_apart(name, Path(os.environ["CF_KERNEL"]), job,
-                                    f"--time-limit={limit}", *(f"--job={more}" for more in jobs))
+    status, printed, _ = boot_apart(name, KERNEL, job, f"--time-limit={limit}",
+                                    *(f"--{more}" for more in jobs))
     return result(name, status, printed)
 
 
@@ -66,16 +64,12 @@ def fails(name: str, *jobs: str, limit: int = 300) -> Run:
 def started(name: str) -> subprocess.Popen[str]:
     """Start a boot that does not end; return when its kernel has spoken."""
     console(name).unlink(missing_ok=True)
-    process = subprocess.Popen(
-        [sys.executable, "-m", "tools.vm.boot", f"--kernel={os.environ['CF_KERNEL']}",
-         f"--tree={os.environ['CF_TREE']}", f"--results={RESULTS}", f"--name={name}",
-         "--job=cmd=sleep 1000:demo"], cwd=ROOT, stdin=subprocess.DEVNULL, text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env={**os.environ, "KVM": "0"})
+    process = start(name, KERNEL, "--cmd=sleep 1000:demo")
     end = time.monotonic() + 60
     while time.monotonic() < end and not (
             console(name).exists() and b"Linux version" in console(name).read_bytes()):
         time.sleep(0.5)
-    assert process.poll() is None
+    assert process.poll() is None and qemus_of(console(name).parent)
     return process
 
 
@@ -110,7 +104,7 @@ def test_runner_planted_warn() -> None:
     run = fails("runner-warn", f"{HEAD} 1..1 'ok 1 works'; "
                 "echo WARNING > /sys/kernel/debug/provoke-crash/DIRECT:demo")
     assert "lkdtm: Performing direct entry WARNING" in run.console, (
-        "LKDTM did not run: CF_KERNEL needs CONFIG_LKDTM")
+        "LKDTM did not run: the kernel needs CONFIG_LKDTM")
     assert re.match(r"splat: WARNING: \S*drivers/misc/lkdtm/bugs\.c:", run.reason)
 
 
