@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What the group changes in a kernel's code: the offsets of fields. Every function that differs in more is in
+offsets.txt, with its reason; a change of the patches that moves or adds code is seen here."""
+from __future__ import annotations
+
+import collections
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tools import groups
+from tools.queue.mover import Mover, States
+from tools.queue.scratch import Sources
+
+REASONS = Path(__file__).with_name("offsets.txt")
+ORDER = "the same instructions in another order"
+SECTIONS = (".text", ".noinstr.text", ".sched.text", ".init.text", ".entry.text")
+PADDING = re.compile(r"data16 |cs nop|nop|int3|xchg +%ax,%ax")
+BRANCH = re.compile(r"(j\w+|call)\s+[0-9a-f]+ <([^+>]+)")
+
+
+def form(text: str) -> str:
+    """Return an instruction of objdump without displacements, immediate values and addresses."""
+    if branch := BRANCH.match(text):
+        return f"{branch[1]} {branch[2]}"
+    text = re.sub(r"-?0x[0-9a-f]+\(", "D(", text.partition("#")[0])
+    text = re.sub(r"(?<!\w)-?0x[0-9a-f]+", "A", text)
+    return " ".join(re.sub(r"(?<=[ ,])\(%", "D(%", text).split())
+
+
+def functions(vmlinux: Path) -> dict[str, list[tuple[str, ...]]]:
+    """Return the functions of each name: the instructions of each that has it, sorted."""
+    found: dict[str, list[list[str]]] = collections.defaultdict(list)
+    words = ["objdump", "-d", "--no-show-raw-insn", *(f"-j{name}" for name in SECTIONS), vmlinux]
+    for line in subprocess.run(words, check=True, capture_output=True, text=True).stdout.splitlines():
+        if line.endswith(">:"):
+            found[line[line.index("<") + 1:-2]].append([])
+            last = found[line[line.index("<") + 1:-2]][-1]
+        elif "\t" in line and not PADDING.match(text := line.split("\t", 1)[1].strip()):
+            last.append(form(text))
+    return {name: sorted(map(tuple, bodies)) for name, bodies in found.items()}
+
+
+def built(mover: Mover, number: int, image: Path) -> dict[str, list[tuple[str, ...]]]:
+    """Build the kernel of the first `number` patches without an option; return its functions."""
+    mover.go(number)
+    subprocess.run([groups.ROOT / "tools/kernel.sh", "offsets", "small"], check=True, close_fds=False,
+                   env={**os.environ, "CF_TREE": str(mover.tree)}, stdin=subprocess.DEVNULL)
+    shutil.copy(Path(os.environ["CF_OUT"]).with_name("offsets") / "vmlinux", image)
+    return functions(image)
+
+
+def counted(bodies: list[tuple[str, ...]]) -> collections.Counter[str]:
+    """Return how often each instruction is in functions of one name."""
+    return collections.Counter(instruction for body in bodies for instruction in body)
+
+
+def compiler() -> str:
+    """Return the compiler's name and release, as offsets.txt says it."""
+    return "gcc " + subprocess.run(["gcc", "-dumpversion"], check=True, capture_output=True, text=True).stdout.strip()
+
+
+def test_selftest_form() -> None:
+    """What does not count, and what does."""
+    assert form("mov    0x10(%rax),%rdx") == form("mov    (%rax),%rdx") == form("mov -0x8(%rax),%rdx")
+    assert form("je     ffffffff81000010 <f+0x10>") == form("je  ffffffff81000020 <f+0x20>")
+    assert form("call   ffffffff81000010 <f>") != form("call   ffffffff81000020 <g>")
+    assert form("mov    0x10(%rax),%rdx") != form("mov    0x10(%rax),%edx")
+
+
+@pytest.mark.full
+def test_offsets_only() -> None:
+    """No function differs in more than displacements, immediate values and padding but the listed ones."""
+    queue, sources, work = groups.queue(), Sources.from_env(), Path(os.environ["CF_BUILD"]) / "offsets"
+    first, *rows = groups.table(REASONS, 1, 2)
+    if compiler() != first[0]:
+        pytest.skip(f"offsets.txt is of {first[0]}, this is {compiler()}")
+    mover = Mover(States(queue, sources, work / "repo"), sources, work / "linux")
+    mover.prepare()
+    ours = [number for number, patch in enumerate(queue.patches)
+            if patch in next(group.patches for group in queue.groups if group.name == "hotlines")]
+    before, after = (built(mover, number, work / name)
+                     for number, name in ((ours[0], "before"), (ours[-1] + 1, "after")))
+    differ = {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
+    count = {name: [sum(map(len, side.get(name, ()))) for side in (before, after)] for name in sorted(differ)}
+    (work / "differ").write_text("".join(f"{name} | {a} -> {b}\n" for name, (a, b) in count.items()))
+    assert len(before) > 10000 and differ
+    assert differ == {name for name, reason in rows if reason}, f"see {work}/differ: {len(differ)} functions"
+    assert not [name for name, reason in rows if reason == ORDER and counted(before[name]) != counted(after[name])]
