@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Times, in user space on the real CPU, what N reads add to a system call: as loads, each from a
- * cache line of its own, and as immediates, each followed by a branch. Hot: nothing between two
- * rounds. Thrashed: a buffer of KIB KiB is written between them, as a program with data would.
+ * cache line of its own, and as immediates, each followed by a branch. Hot: the same reads have
+ * just been done. Otherwise a buffer is written before, as a program with data would: L2KIB KiB, more
+ * than the second-level cache, or LLCKIB KiB, more than all caches.
  *
- * usage: reads ROUNDS KIB
- * Prints one line of JSON for each case; times are first deciles of ROUNDS rounds, in ns: what
- * others do on the machine only adds to them.
+ * usage: reads L2KIB,LLCKIB ROUNDS
+ * Prints a line of JSON for each case and round: cycles of the time-stamp counter, the first decile
+ * of HOT or THRASHED calls, as what others do on the machine only adds to them.
  */
 #include <err.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
+#include "tsc.h"
 
+#define HOT		101
+#define THRASHED	11
 #define LINES	4096
 #define LINE	64
 
@@ -88,71 +91,62 @@ static const struct {
 };
 
 static volatile char *buffer;
-static size_t buffer_size;
-
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1e9 + t.tv_nsec;
-}
 
 static int compare(const void *a, const void *b)
 {
-	double d = *(const double *)a - *(const double *)b;
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
-	return (d > 0) - (d < 0);
+	return (x > y) - (x < y);
 }
 
-/* Round after round in turn, so that what else the machine does meets all three alike */
-static void measure(int (*const run[3])(void), int thrash, double *times[3], int rounds)
+/* The three in turn, so that what else the machine does meets all alike */
+static void measure(int (*const run[3])(void), size_t thrash, uint64_t times[3][HOT])
 {
-	for (int round = -2; round < rounds; round++) {
+	int calls = thrash ? THRASHED : HOT;
+
+	for (int call = 0; call < calls; call++) {
 		for (int i = 0; i < 3; i++) {
-			double start;
+			uint64_t start;
 
 			if (thrash)
-				for (size_t b = 0; b < buffer_size; b += LINE)
+				for (size_t b = 0; b < thrash; b += LINE)
 					buffer[b]++;
 			else
 				run[i]();
-			start = now();
+			start = cycles();
 			getppid();
 			if (run[i]())
 				exit(2);
-			if (round >= 0)
-				times[i][round] = now() - start;
+			times[i][call] = cycles() - start;
 		}
 	}
 	for (int i = 0; i < 3; i++)
-		qsort(times[i], rounds, sizeof(double), compare);
+		qsort(times[i], calls, sizeof(times[i][0]), compare);
 }
 
 int main(int argc, char **argv)
 {
-	int rounds = argc == 3 ? atoi(argv[1]) : 0;
-	long kib = argc == 3 ? atol(argv[2]) : 0;
-	double *times[3];
+	static const char *const forms[] = { "none", "loads", "immediates" };
+	static uint64_t times[3][HOT];
+	static const char *const caches[] = { "hot", "l2", "llc" };
+	int rounds = argc == 3 ? atoi(argv[2]) : 0;
+	size_t kib[3] = { 0 };
 
-	if (rounds < 1 || kib < 1)
-		errx(2, "usage: reads ROUNDS KIB, both at least 1");
-	buffer_size = kib * 1024;
-	buffer = calloc(1, buffer_size);
-	for (int i = 0; i < 3; i++)
-		times[i] = malloc(rounds * sizeof(double));
-	if (!buffer || !times[0] || !times[1] || !times[2])
-		errx(2, "no memory for %ld KiB and %d rounds", kib, rounds);
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		int (*const run[3])(void) = { nothing, cases[i].loads, cases[i].immediates };
+	if (rounds < 1 || sscanf(argv[1], "%zu,%zu", &kib[1], &kib[2]) != 2 || kib[1] > kib[2])
+		errx(2, "usage: reads L2KIB,LLCKIB ROUNDS");
+	buffer = calloc(1024, kib[2]);
+	if (!buffer)
+		errx(2, "no memory for %zu KiB", kib[2]);
+	for (int round = -1; round < rounds; round++) {
+		for (size_t i = 0; i < 3 * sizeof(cases) / sizeof(cases[0]); i++) {
+			int (*const run[3])(void) = { nothing, cases[i / 3].loads, cases[i / 3].immediates };
+			size_t thrash = kib[i % 3];
 
-		for (int thrash = 0; thrash < 2; thrash++) {
-			measure(run, thrash, times, rounds);
-			printf("{\"width\": \"%s\", \"reads\": %d, \"cache\": \"%s\", "
-			       "\"call_ns\": %.0f, \"loads_ns\": %.0f, \"immediates_ns\": %.0f}\n",
-			       cases[i].width, cases[i].reads, thrash ? "thrashed" : "hot",
-			       times[0][rounds / 10], times[1][rounds / 10] - times[0][rounds / 10],
-			       times[2][rounds / 10] - times[0][rounds / 10]);
+			measure(run, 1024 * thrash, times);
+			for (int form = 0; form < 3 && round >= 0; form++)
+				printf("{\"cell\": \"%s_%d_%s\", \"form\": \"%s\", \"cycles\": %ju}\n",
+				       cases[i / 3].width, cases[i / 3].reads, caches[i % 3],
+				       forms[form], times[form][(thrash ? THRASHED : HOT) / 10]);
 		}
 	}
 	return 0;

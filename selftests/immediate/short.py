@@ -6,8 +6,11 @@ from __future__ import annotations
 import operator
 import statistics
 
+from selftests.immediate.bench import rows
 from selftests.immediate.model import BOOTS, CALLS, budget, per_call
+from tools.model.published import literal
 from tools.results import store
+from tools.results.cpus import cpu_name
 from tools.results.figures import Row, arrow, evidence
 from tools.results.store import Table
 
@@ -28,3 +31,10 @@ def gains() -> list[Row]:
 def model(table: Table) -> str:
     """Return the table of all calls."""
     return budget(table)
+
+
+def bench(table: Table) -> str:
+    """Return what 4096 reads add to a call, for each CPU model."""
+    return "\n".join(
+        literal("\n".join([f"{cpu_name(block['machine'])}, {block['date']}, cycles", *(
+            line for line in rows(block) if line.split()[1] in ("reads", "4096"))])) for block in table["blocks"])
