@@ -3,20 +3,20 @@
 task's structures, which fields of its task_struct, and misses in rings of 4 to 256 tasks.
 
 `make model-tables GROUP=hotlines` makes Documentation/results/hotlines/model.rst on base.config.
-before.json has the same runs of the last series without the group, whose kernel is not built any
-more.
+before/model.json beside it has the same runs of the last series without the group, whose kernel is
+not built any more.
 """
 from __future__ import annotations
 
 import functools
 import json
 import statistics
-from pathlib import Path
 from typing import Any
 
 from tools.model import tables
 from tools.model.published import Published, literal, result_of, spread, wrapped
 from tools.model.result import misses
+from tools.results import store
 from tools.results.store import Table
 
 KINDS = ("pipe", "futex", "threads")
@@ -66,7 +66,7 @@ def kept(name: str, result: dict[str, Any]) -> dict[str, Any]:
 @functools.cache
 def before() -> Table:
     """Return what was counted before the group: series, command, cells. Raises OSError."""
-    return dict(json.loads(Path(__file__).with_name("before.json").read_text(encoding="utf-8")))
+    return dict(json.loads((store.PUBLISHED / "hotlines/before/model.json").read_text(encoding="utf-8")))
 
 
 def line_table(table: Table) -> str:
