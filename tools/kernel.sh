@@ -56,42 +56,24 @@ if [ $# -eq 0 ]; then
 	mapfile -t fragments <<< "$found"
 fi
 
-# files_of FRAGMENT...: the files of fragments, in the array files
-files_of() {
-	local found
-	found=$("${groups[@]}" fragments "$tree" "$out/fragments" "$@")
-	mapfile -t files <<< "$found"
-}
-
-# merged: a configuration of the files, and in lost what Kconfig did not take of them
-merged() {
-	{ make -s "${flags[@]}" tinyconfig &&
-	  "$tree/scripts/kconfig/merge_config.sh" -m -O "$out" "$out/.config" "${files[@]}" &&
-	  make -s "${flags[@]}" olddefconfig; } > "$out/configure.log" 2>&1 ||
-		die "the configuration of $name failed; see $out/configure.log"
-	lost=$("${groups[@]}" lost "$out/.config" "${files[@]}")
-}
-
-# A fragment with a question mark is left out where Kconfig does not take it
 configure() {
-	local stamp=$out/.configured hash fragment must=()
-	files_of "${fragments[@]%\?}"
+	local stamp=$out/.configured hash found lost
+	found=$("${groups[@]}" fragments "$tree" "$out/fragments" "${fragments[@]}")
+	mapfile -t files <<< "$found"
 	hash=$(cat "${files[@]}" | sha256sum | cut -c1-16)
 	if [ "$(cat "$stamp" 2>/dev/null)" = "$hash" ] && [ -f "$out/.config" ]; then
 		make -s "${flags[@]}" olddefconfig >/dev/null || die "olddefconfig failed in $out"
 		lost=$("${groups[@]}" lost "$out/.config" "${files[@]}")
 		[ -z "$lost" ] || warn "$name goes without $(echo "$lost" | xargs)"
-		return
+	else
+		{ make -s "${flags[@]}" tinyconfig &&
+		  "$tree/scripts/kconfig/merge_config.sh" -m -O "$out" "$out/.config" "${files[@]}" &&
+		  make -s "${flags[@]}" olddefconfig; } > "$out/configure.log" 2>&1 ||
+			die "the configuration of $name failed; see $out/configure.log"
+		lost=$("${groups[@]}" lost "$out/.config" "${files[@]}")
+		[ -z "$lost" ] || die "configs: Kconfig did not take: $(echo "$lost" | xargs)"
+		echo "$hash" > "$stamp"
 	fi
-	merged
-	for fragment in "${fragments[@]}"; do [[ $fragment = *\? ]] || must+=("$fragment"); done
-	if [ -n "$lost" ] && [ ${#must[@]} != ${#fragments[@]} ]; then
-		warn "$name goes without an optional fragment: Kconfig did not take $(echo "$lost" | xargs)"
-		files_of "${must[@]}"
-		merged
-	fi
-	[ -z "$lost" ] || die "configs: Kconfig did not take: $(echo "$lost" | xargs)"
-	echo "$hash" > "$stamp"
 }
 
 trap 'warn "interrupted; run it again to continue"; exit 130' INT TERM
