@@ -2,7 +2,7 @@
 # Compares the object files of two kernel builds as bytes.
 """Compare the object files of two kernel builds.
 
-A and B are O= directories (or any two directories of .o files). Every object of either is compared:
+A and B are O= directories. Every object that kbuild compiled for the kernel in either is compared:
 
 1. As bytes, after objcopy has numbered the names that the compiler or the preprocessor counts
    (.constprop.N, __func__.N, __UNIQUE_ID_xxxN, initcalls) in the order of the symbol table, and has
@@ -38,8 +38,7 @@ DERIVED = {
     "arch/x86/boot/compressed/misc.o": "addresses of the linked image",
     "arch/x86/boot/header.o": "addresses of the linked image",
 }
-SKIPPED_NAME = re.compile(r"^(\.tmp_.*|\.?vmlinux.*|built-in.*|.*\.mod)\.o$")
-HOST_DIRECTORY = re.compile(r"^(scripts|tools|arch/[^/]+/tools)(/|$)")
+COMMAND = re.compile(r"savedcmd_\S+ := (.*)")
 OBJTOOL = Path("tools/objtool/objtool")
 
 NUMBERING = (
@@ -228,28 +227,21 @@ def compare_object(objtool: Path, job: tuple[str, Path, Path]) -> Result:
     return Result(functions, [f"{name}: {line}" for line in lines], not lines)
 
 
-def is_aggregate(path: Path) -> bool:
-    """Return whether kbuild's command file says that ld -r made the object from others."""
+def saved_command(path: Path) -> str:
+    """Return kbuild's command for an object, as the shell takes it, '' when there is none."""
     try:
-        with open(path.with_name(f".{path.name}.cmd"), encoding="utf-8", errors="replace") as file:
-            words = file.readline().split()
+        first = path.with_name(f".{path.name}.cmd").read_text(errors="replace").split("\n", 1)[0]
     except OSError:
-        return False
-    return "-r" in words and any(re.match(r"(.*[/-])?ld(\.\w+)?$", w) for w in words[2:4])
+        return ""
+    match = COMMAND.match(first)
+    return match[1].replace("$(pound)", "#").replace("$$", "$") if match else ""
 
 
 def find_objects(root: Path) -> set[str]:
     """Return the objects below root that are compiled for the kernel, relative to it."""
-    objects: set[str] = set()
-    for directory, below, files in os.walk(root):
-        here = Path(directory).relative_to(root)
-        below[:] = [d for d in below if not HOST_DIRECTORY.match((here / d).as_posix())]
-        for file in files:
-            name = (here / file).as_posix()
-            if not file.endswith(".o") or SKIPPED_NAME.match(file) or name in DERIVED:
-                continue
-            if not is_aggregate(Path(directory, file)):
-                objects.add(name)
+    objects = {path.relative_to(root).as_posix() for path in root.rglob("*.o")
+               if {"-D__KERNEL__", "-c"} <= set(saved_command(path).split())}
+    objects = {name for name in objects - DERIVED.keys() if not name.endswith(".mod.o")}
     if not objects:
         raise BadInput(f"no object in {root}")
     return objects

@@ -88,7 +88,6 @@ VMLINUX = "".join(
     for name in ("_text", "__start_rodata", "_sinittext", "__inittext_end", "__bss_start", "_end")
 )
 OBJTOOL = compare.OBJTOOL.as_posix()
-COMMAND = re.compile(r"savedcmd_\S+ := (.*)")
 INCLUDES = re.compile(r"\.(?:incbin|include)\b")
 # What lets the compiler keep what nothing uses
 KEEPS = re.compile(r"-fno-toplevel-reorder|-fkeep-|(?<!\S)-O0(?!\S)")
@@ -261,16 +260,6 @@ def build(states: States, sources: Sources, name: str, number: int, base: dict[s
         stamp.write_text(made_of)
 
 
-def saved_command(path: Path) -> str:
-    """Return kbuild's command for an object, as the shell takes it, '' when there is none."""
-    try:
-        first = path.with_name(f".{path.name}.cmd").read_text(errors="replace").split("\n", 1)[0]
-    except OSError:
-        return ""
-    match = COMMAND.match(first)
-    return match[1].replace("$(pound)", "#").replace("$$", "$") if match else ""
-
-
 def text_of(path: Path) -> Path:
     """Return the file of an object's preprocessed text, packed; it is not there when compiled."""
     return path.with_name(f".{path.name}.text.gz")
@@ -282,8 +271,8 @@ def same_text(job: tuple[str, bool]) -> tuple[bool, frozenset[str]]:
     Args: the object, whether both sides have the same objtool.
     """
     name, same_objtool = job
-    command = saved_command(OUT_A / name)
-    if not command or command != saved_command(OUT_B / name):
+    command = compare.saved_command(OUT_A / name)
+    if not command or command != compare.saved_command(OUT_B / name):
         return False, frozenset()
     a, b = (gzip.decompress(text_of(out / name).read_bytes()).decode(errors="surrogateescape")
             for out in (OUT_A, OUT_B))
@@ -322,7 +311,7 @@ def compile_objects(state: str, names: list[str]) -> None:
         log, target = objects / f"{name}.log", objects / name
         log.parent.mkdir(parents=True, exist_ok=True)
         with open(log, "w", encoding="utf-8") as file:
-            command = saved_command(OUT / name)
+            command = compare.saved_command(OUT / name)
             done = subprocess.run(command, shell=True, cwd=OUT, env=env, stderr=file, check=False)
         if done.returncode:
             raise Failure(f"{state}: {name} does not compile; see {WORK / state}/objects")
