@@ -3,20 +3,18 @@
 """Merges the results of all stages of `make test` and closes the run.
 
 Reads <results>/parts/*.json (tools/results_file.py) and <results>/stages (minutes per stage);
-writes <results>/tests.json and <results>/junit.xml; fails a run that ends after $DEADLINE (seconds
-since 1970, set by continuous integration, whose limit $LIMIT_MINUTES is); prints failures, skips,
-minutes per stage and, as the last line, 'N passed, N failed, N skipped'. Exit code: 0 if nothing
-failed and something passed, else 1; 2 for unreadable results.
+writes <results>/tests.json; fails a run that ends after $DEADLINE (seconds since 1970, set by
+continuous integration, whose limit $LIMIT_MINUTES is); prints failures, skips, minutes per stage
+and, as the last line, 'N passed, N failed, N skipped'. Exit code: 0 if nothing failed and something
+passed, else 1; 2 for unreadable results.
 """
 
 import argparse
 import json
 import math
 import os
-import re
 import sys
 import time
-import xml.etree.ElementTree as ET
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -40,22 +38,6 @@ def read_stages(file: Path) -> tuple[str, float]:
     total = (time.time() - int(head.split()[-1])) / 60
     pairs = [line.split() for line in lines]
     return ", ".join(f"{name} {int(seconds) / 60:.1f}" for name, seconds in pairs), total
-
-
-def write_junit(tests: list[Result], file: Path) -> None:
-    """Write the results as JUnit XML, one suite per part (the id up to the first slash)."""
-    root = ET.Element("testsuites")
-    suites: dict[str, ET.Element] = {}
-    for test in tests:
-        part, _, name = test.id.partition("/")
-        if part not in suites:
-            suites[part] = ET.SubElement(root, "testsuite", name=part)
-        case = ET.SubElement(suites[part], "testcase", classname=part, name=name,
-                             time=f"{test.seconds:.3f}")
-        if test.status != "pass":
-            tag = "failure" if test.status == "fail" else "skipped"
-            ET.SubElement(case, tag, message=re.sub(r"[^\x20-\x7e]", "?", test.reason))
-    ET.ElementTree(root).write(file, encoding="utf-8", xml_declaration=True)
 
 
 def main() -> int:
@@ -85,7 +67,6 @@ def main() -> int:
         tests.append(Result("stage/time", "fail", reason, total * 60))
     rows = {"series": args.series, "base": args.base, "tests": [test.row() for test in tests]}
     (args.results / "tests.json").write_text(json.dumps(rows, indent=1) + "\n")
-    write_junit(tests, args.results / "junit.xml")
 
     of = {status: [test for test in tests if test.status == status]
           for status in ("skip", "fail", "pass")}

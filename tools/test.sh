@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Everything that must hold, stage after stage; a failing stage does not stop the later ones, except
 # that nothing can be tested without a tree and the plain kernel. The results of all stages go to
-# build/results/tests.json and junit.xml.
+# build/results/tests.json.
 #   test.sh           make test; with GROUP= what belongs to these groups, in build/results/GROUP
 #   test.sh full      the same and the slow jobs
 #   test.sh job       the slow job JOB=NAME alone, in build/results/job-NAME
@@ -100,7 +100,7 @@ end_background() {
 trap end_background EXIT
 trap 'warn "interrupted; make test begins again, builds continue"; exit 130' INT TERM HUP
 take_lock test
-rm -rf "$RESULTS/parts" "$RESULTS/tests.json" "$RESULTS/junit.xml"
+rm -rf "$RESULTS/parts" "$RESULTS/tests.json"
 "$stage" start test
 must preflight tools/preflight.sh
 must tools tools/tools.sh
