@@ -14,7 +14,7 @@ from selftests.movsb import bench, site
 from selftests.movsb.bench import Row, build, compared, joined, middle, rows_of
 from selftests.movsb.site import last_distance
 from tools.bench.claims import compare, lines_of
-from tools.bench.measure import cells_of, measures_of
+from tools.bench.measure import LOOPS, cells_of, measures_of
 from tools.results import store
 from tools.results.machine import cpu
 
@@ -22,6 +22,10 @@ from tools.results.machine import cpu
 PART = "" if cpu()["vendor_id"] == "GenuineIntel" else "shr $3, %%rax; "
 PLANTED = (f'"mov %%rcx, %%rax; rep movsb; {PART}mov %%rax, %%rcx; sub %%rax, %%rdi; '
            'sub %%rax, %%rsi; rep movsb"')
+TIMED = pytest.mark.skipif(
+    not (Path(os.environ["CF_TREE"]) / LOOPS).is_dir(),
+    reason="the program is assembled with headers of the kselftest x86/copyloops, a preparation that "
+           "this group does not need")
 # A line about a cell that is slower than the rule allows, with the two times
 ELSEWHERE = re.compile(r"(hot|isolated)/\d+/\d+: series ")
 
@@ -91,6 +95,7 @@ def test_distance_elsewhere() -> None:
     assert not published(elsewhere=True)
 
 
+@TIMED
 def test_no_retry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A planted check that copies twice is reported by the only run of each distance.
 
@@ -107,6 +112,7 @@ def test_no_retry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(found["slower"]) > 0.8 * quiet, found
 
 
+@TIMED
 def test_random_distances(tmp_path: Path) -> None:
     """distance.c times random distances, a row for each size."""
     rows = rows_of(build(Path(os.environ["CF_TREE"]), tmp_path), "random", 1, 64)
