@@ -56,11 +56,11 @@ def gains() -> list[Row]:
             f"{times('Zen 4', 'stream/1048576')} times as long; reading back immediately, 64 KiB take "
             f"{times(INTEL, 'read_at_once/65536')} times as long (Intel), 8 KiB "
             f"{times('Zen 5', 'read_at_once/8192')} (Zen 5, older)"),
-        Row("vm.nontemporal_write=1 or 2", "a reader of 256 KiB between writes",
-            f"{line('bystander_256k/65536', 'always')} cycles per line", evidence(BENCH, INTEL),
+        Row("vm.nontemporal_write=1 or 2", "a 256 KiB reader, writes of 1 MiB",
+            f"{line('bystander_256k/1048576', 'default')} cycles per line", evidence(BENCH, INTEL),
             f"another task that reads 2 MiB, all of L2, needs {line('bystander_2m/1048576', 'default')} "
             "cycles per cache line (Intel)"),
-        Row("vm.nontemporal_write=2", "reading 4 MiB while 4 tasks write by 4 KiB",
+        Row("vm.nontemporal_write=2", "4 MiB read, 4 tasks write 4 KiB (min 4096)",
             f"{arrow(plain, bypass)} LLC misses", evidence("nontemporal/model"),
             f"rewriting 4 KiB takes {arrow(off, on)} instructions; a gain from writes below 1 MiB "
             "needs a smaller vm.nontemporal_write_min")]
