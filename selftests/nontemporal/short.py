@@ -15,14 +15,13 @@ from tools.results.store import Table
 
 # By measure, what its rows are
 ROWS = {"fresh": "new folios, in no cache", "stream": "a stream of 64 MiB",
-        "stream_pages": "the same, of the kernel's pages",
         "bystander_256k": "a line of a bystander's 256 KiB, after 64 MiB",
         "bystander_2m": "a line of a bystander's 2 MiB, after 64 MiB",
         "ring": "a stream to so many bytes of frames",
         "read_at_once": "new folios, each read then",
         "recycled": "a file in the frames of the last",
         "files_cold": "files of 1 to 64 KiB"}
-SIZES = (4096, 8192, 65536, 1048576, 4194304)
+SIZES = (8192, 65536, 1048576, 4194304)
 BENCH, INTEL = "nontemporal/bench_folio", "Intel with AMX"
 # Rows that are slower than they should be, by CPU model: README's costs have the worst that is
 # slower than a plain copy, and Zen 3 has none
