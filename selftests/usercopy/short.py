@@ -31,8 +31,7 @@ def gains() -> list[Row]:
             f"a random mix of sizes {pair('Zen 5', 'random64/64', 'words')} (Zen 5); from cold caches no gain"),
         Row("X86_USERCOPY_CONST", "rt_sigprocmask(), a CPU without FSRM",
             f"{arrow(before, after)} instructions", evidence("usercopy/model"),
-            f"kernel text grew by {text} bytes ({100 * text / whole:.2f} %) in an older version that had more "
-            "sizes inline"),
+            f"kernel text grows by {text} bytes ({100 * text / whole:.2f} %), x86_64_defconfig"),
         Row("x86_usercopy=unrolled", "128 bytes, hot", f"{pair('Zen 5', 'hot/128', 'unrolled')} cycles",
             evidence("usercopy/bench", "Zen 5"),
             f"on Zen 4 it is slower: 128 bytes take {pair('Zen 4', 'hot/128', 'unrolled')} cycles, 4 KiB "
