@@ -57,7 +57,7 @@ MUTANTS = {
     "loop_end": Mutant(INLINE, "__last = (n) - 8", "__last = (n) - 7", "inline_copies"),
     "loop_step": Mutant(INLINE, "__at += 8", "__at += 16", "inline_copies"),
     "constant_twice": Mutant(INLINE, "if (constant)", "if (0)", "const_copies", times=2),
-    "variable_short": Mutant(INLINE, "!constant && n < 8", "0", "inline_copies", times=2),
+    "variable_short": Mutant(INLINE, "COPY_USER_LEAST	8", "COPY_USER_LEAST	1", "inline_copies"),
     "fault_unseen": Mutant(INLINE, "__uaccess_end();\n\treturn false", "__uaccess_end();\n\treturn true",
                            "const_faults inline_faults", times=2),
     "no_stac": Mutant(INLINE, "__uaccess_begin();\n", ";\n", "Oops", times=2),
