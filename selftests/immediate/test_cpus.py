@@ -13,25 +13,19 @@ READS = 100_000_000
 MOST_BOOTS = 5      # of 300 s: one is enough on an idle machine of 2023
 
 
-def stress() -> str:
-    """Boot the plain kernel with the kselftest's test under load, which has to pass; return its
-    output."""
-    kernel = Path(os.environ["CF_OUT"])
-    code, printed, logs = boot_apart(
-        "immediate-4", kernel, f"cmd={kernel}/kselftest/immediate/test_stress.sh:immediate",
-        "--cpus=4", "--time-limit=900", "--append=kunit.filter_glob=none",
-        f"--env=MODPROBE_OPTIONS=-d {kernel}/modules", "--env=STRESS_SECONDS=300")
-    assert code == 0, printed
-    return (logs / "jobs.log").read_text(errors="replace")
-
-
 @pytest.mark.late
 def test_torn_zero() -> None:
     """No read of 100 million is torn, or of a value from outside its window, under sets, module
     load, probes, tracing and hotplug; a slow machine takes several boots for them."""
-    counted = 0
+    kernel, counted = Path(os.environ["CF_OUT"]), 0
     for _ in range(MOST_BOOTS):
-        results = re.findall(r"^# reads=(\d+) .* torn=(\d+) outside=(\d+) ", stress(), re.M)
+        code, printed, logs = boot_apart(
+            "immediate-4", kernel, f"cmd={kernel}/kselftest/immediate/test_stress.sh:immediate",
+            "--cpus=4", "--time-limit=900", "--append=kunit.filter_glob=none",
+            f"--env=MODPROBE_OPTIONS=-d {kernel}/modules", "--env=STRESS_SECONDS=300")
+        assert code == 0, printed
+        log = (logs / "jobs.log").read_text(errors="replace")
+        results = re.findall(r"^# reads=(\d+) .* torn=(\d+) outside=(\d+) ", log, re.M)
         reads, torn, outside = map(int, results[0])
         assert torn == outside == 0, results
         counted += reads
