@@ -16,7 +16,7 @@ def gains() -> list[Row]:
     table = store.read("hotlines", "model")
     misses = (statistics.median(rings(cells, "fixed", "pipe_64", "l1d"))
               for cells in (before()["cells"], table["cells"]))
-    return [Row("hotlines (always)", "lines a switch touches, ring of 64 tasks",
+    return [Row("hotlines (always)", "a switch in a ring of 64 tasks",
                 f"{before()['touched']['pipe']} → {len(touched(table, 'pipe'))} lines, "
                 f"{arrow(*misses, digits=1)} L1D misses", evidence("hotlines/model"),
                 "in no ring of 4 to 256 tasks the best boot was worse than the worst without; no time measured")]

@@ -15,8 +15,8 @@ from tools.kunit_kernel import booted, directory, kunit, parsed
 
 pytestmark = pytest.mark.full
 
-OPTIONS = ("KUNIT", "IMMEDIATE_KUNIT_TEST", "DEBUG_KERNEL", "PROC_FS", "SYSCTL")
-CASES = 12  # that do not need patched code
+OPTIONS = ("KUNIT", "IMMEDIATE_KUNIT_TEST", "DEBUG_KERNEL")
+CASES = 10  # that do not need patched code
 COMPILER = ["--make_options=CC=ccache gcc"] if shutil.which("ccache") else []
 
 

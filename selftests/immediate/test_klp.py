@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0
-"""klp-build makes a live patch of functions that read immediate values, and the patch works.
+"""Live patches beside immediate values: klp-build makes one of functions that read them, and the
+kselftest livepatch passes.
 
 klp-build takes kernels that are built in their source tree, so it gets a copy, and builds twice:
-for make test-full. klp/target.patch gives a module a value, klp/live.patch is what is patched alive,
+for make test-full. klp/target.patch gives both a value, klp/live.patch is what is patched alive,
 klp/guest.sh what runs in the guest.
 """
 
 import os
+import re
 import shutil
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,9 +24,9 @@ pytestmark = pytest.mark.full
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 OPTIONS = ("FTRACE", "FUNCTION_TRACER", "DYNAMIC_FTRACE", "LIVEPATCH", "KLP_BUILD",
-           "IMMEDIATE_VALUES", "SAMPLES")
+           "DYNAMIC_DEBUG", "IMMEDIATE_VALUES", "SAMPLES")
 JOBS = f"-j{os.environ.get('CF_JOBS') or os.cpu_count()}"
-TESTS = 7
+MODULE = "samples/kobject/kobject-example.ko"
 
 
 def run(tree: Path, *words: str | Path) -> None:
@@ -33,32 +36,50 @@ def run(tree: Path, *words: str | Path) -> None:
     assert done.returncode == 0, f"{words[0]}: see {log.name}"
 
 
-def test_klp_build() -> None:
-    """The patched functions read the values that are set, and loading and unloading do not harm."""
+@pytest.fixture(scope="module")
+def tree() -> Iterator[Path]:
+    """A tree with target.patch in which a kernel was built; its image and module are beside it."""
     if not shutil.which("recountdiff") or not shutil.which("gawk"):
         pytest.skip("not installed: patchutils, gawk (of Debian)")
-    work = Path(os.environ["CF_BUILD"]) / "klp"
-    shutil.rmtree(work, ignore_errors=True)
-    tree = work / "linux"
-    shutil.copytree(os.environ["CF_TREE"], tree, symlinks=True,
+    made = Path(os.environ["CF_BUILD"]) / "klp/linux"
+    shutil.rmtree(made.parent, ignore_errors=True)
+    shutil.copytree(os.environ["CF_TREE"], made, symlinks=True,
                     ignore=shutil.ignore_patterns(".pc"))
-    run(tree, "patch", "-p1", "-i", HERE / "klp/target.patch")
-    run(tree, "make", "tinyconfig")
+    run(made, "patch", "-p1", "-i", HERE / "klp/target.patch")
+    run(made, "make", "tinyconfig")
     settings = "".join(f"CONFIG_{name}=y\n" for name in OPTIONS) + "CONFIG_SAMPLE_KOBJECT=m\n"
-    with (tree / ".config").open("a", encoding="utf-8") as config:
+    with (made / ".config").open("a", encoding="utf-8") as config:
         config.write((ROOT / "configs/small.config").read_text(encoding="utf-8") + settings)
-    run(tree, "make", "olddefconfig")
-    assert not lost_lines(settings, (tree / ".config").read_text(encoding="utf-8"))
-    run(tree, "make", JOBS, "bzImage", "modules")
-    module = "samples/kobject/kobject-example.ko"
-    for name in ("arch/x86/boot/bzImage", module):
-        shutil.copy(tree / name, work)
-    run(tree, "scripts/livepatch/klp-build", JOBS, f"--output={work}/live.ko",
-        HERE / "klp/live.patch")
+    run(made, "make", "olddefconfig")
+    assert not lost_lines(settings, (made / ".config").read_text(encoding="utf-8"))
+    run(made, "make", JOBS, "bzImage", "modules")
+    for name in ("arch/x86/boot/bzImage", MODULE):
+        shutil.copy(made / name, made.parent)
+    yield made
+    shutil.rmtree(made.parent)
+
+
+def expect_results(name: str, tree: Path, command: str, pattern: str, tests: int) -> None:
+    """Boot the kernel beside the tree with a command; so many lines of its output are results."""
     code, printed, logs = boot_apart(
-        "klp_build", work / "bzImage", f"cmd=sh {HERE}/klp/guest.sh {work}:klp",
-        "--allow=klp", "--append=kunit.filter_glob=none")
+        name, tree.parent / "bzImage", f"cmd={command}:{name}", "--allow=klp",
+        f"--env=KDIR={tree}", "--append=kunit.filter_glob=none")
     log = (logs / "jobs.log").read_text(errors="replace")
     assert code == 0, printed + log[-3000:]
-    assert log.count("\nok ") == TESTS, log[-3000:]
-    shutil.rmtree(work)
+    assert len(re.findall(pattern, log, re.M)) == tests, log[-3000:]
+
+
+def test_livepatch_selftests(tree: Path) -> None:
+    """The eight programs of mainline's kselftest pass, none of them skips."""
+    where = tree.parent / "kselftest"
+    run(tree, "make", "-C", "tools/testing/selftests", "TARGETS=livepatch", f"KDIR={tree}",
+        f"INSTALL_PATH={where}", "install")
+    expect_results("livepatch", tree, f"{where}/run_kselftest.sh -c livepatch",
+                   r"^ok \d+ selftests: livepatch: [\w-]+\.sh$", 8)
+
+
+def test_klp_build(tree: Path) -> None:
+    """The patched functions read the values that are set, and loading and unloading do not harm."""
+    run(tree, "scripts/livepatch/klp-build", JOBS, f"--output={tree.parent}/live.ko",
+        HERE / "klp/live.patch")
+    expect_results("klp", tree, f"sh {HERE}/klp/guest.sh {tree.parent}", r"^ok ", 7)

@@ -8,15 +8,15 @@ import statistics
 from selftests.nontemporal.bench_folio import BYPASSED
 from selftests.nontemporal.model import bystander_table, writes_table
 from tools.model import tables
-from tools.model.published import literal
+from tools.model.published import literal, wrapped
 from tools.results.cpus import cpu_name
 from tools.results.figures import Row, arrow, cells, evidence, per_unit, timed
 from tools.results.store import Table
 
 # By measure, what its rows are
 ROWS = {"fresh": "new folios, in no cache", "stream": "a stream of 64 MiB",
-        "bystander_256k": "a line of a bystander's 256 KiB, after 64 MiB",
-        "bystander_2m": "a line of a bystander's 2 MiB, after 64 MiB",
+        "bystander_256k": "a line of a bystander's 256 KiB",
+        "bystander_2m": "a line of a bystander's 2 MiB",
         "ring": "a stream to so many bytes of frames",
         "read_at_once": "new folios, each read then",
         "recycled": "a file in the frames of the last",
@@ -25,9 +25,10 @@ SIZES = (8192, 65536, 1048576, 4194304)
 BENCH, INTEL = "nontemporal/bench_folio", "Intel with AMX"
 # Rows that are slower than they should be, by CPU model: README's costs have the worst that is
 # slower than a plain copy, and Zen 3 has none
-SLOWER = {(INTEL, "bystander_2m/1048576"), ("Zen 3", "bystander_256k/65536"), *(("Zen 4", row) for row in (
-    "fresh/65536", "fresh/262144", "fresh/1048576", "stream/65536", "stream/262144", "stream/1048576",
-    "stream_pages/65536", "stream_pages/1048576", "bystander_256k/65536", "read_at_once/1048576"))}
+SLOWER = {(INTEL, "bystander_2m/1048576"), ("Zen 3", "bystander_256k/65536"), ("Zen 5", "read_at_once/1048576"),
+          *(("Zen 4", row) for row in (
+              "fresh/65536", "fresh/262144", "fresh/1048576", "stream/65536", "stream/262144", "stream/1048576",
+              "stream_pages/65536", "stream_pages/1048576", "bystander_256k/65536", "read_at_once/1048576"))}
 
 
 def times(cpu: str, cell: str) -> str:
@@ -54,7 +55,7 @@ def gains() -> list[Row]:
             f"on Zen 4, in a guest with slow memory, writes of 1 MiB take "
             f"{times('Zen 4', 'stream/1048576')} times as long; reading back immediately, 64 KiB take "
             f"{times(INTEL, 'read_at_once/65536')} times as long (Intel), 8 KiB "
-            f"{times('Zen 5', 'read_at_once/8192')} (Zen 5, older)"),
+            f"{times('Zen 5', 'read_at_once/8192')}, 1 MiB {times('Zen 5', 'read_at_once/1048576')} (Zen 5)"),
         Row("vm.nontemporal_write=1 or 2", "a 256 KiB reader, writes of 1 MiB",
             f"{line('bystander_256k/1048576', 'default')} cycles per line", evidence(BENCH, INTEL),
             f"another task that reads 2 MiB, all of L2, needs {line('bystander_2m/1048576', 'default')} "
@@ -71,19 +72,16 @@ def model(table: Table) -> str:
 
 
 def bench_folio(table: Table) -> str:
-    """Return the writes of ROWS, a table for each CPU model: cycles, and how many times as long."""
-    parts = []
-    for block in table["blocks"]:
-        rows = [["a write to", "bytes", "plain (mainline)", "bypassing: times as long"]]
-        for cell, copies in block["cells"].items():
-            measure, _, size = cell.partition("/")
-            if measure in ROWS and int(size) in SIZES and block["bypassed"][cell]["always"] > BYPASSED:
-                plain = copies["plain"]
-                rows.append([ROWS[measure], size, "{:.0f} ({:.0f}..{:.0f})".format(*plain[:3]),
-                             f"{copies['always'][0] / plain[0]:.2f}"])
-        older = "" if "minimum" in block else ", of an older program"
-        parts.append(literal(
-            f"{cpu_name(block['machine'])}, {block['date']}, series {block['series']}{older}\n"
-            "vm.nontemporal_write 0, and 2 with a minimum of 512 bytes: cycles of the time-stamp "
-            f"counter, median (quartiles)\n\n{tables.columns(rows)}"))
-    return "\n".join(parts)
+    """Return the writes of ROWS, each CPU model's beside those of the others: cycles of plain copies, and how many
+    times as long."""
+    blocks = table["blocks"]
+    rows = [["a write to", "bytes", *(cpu_name(block["machine"]) for block in blocks)]]
+    for cell in blocks[-1]["cells"]:
+        measure, _, size = cell.partition("/")
+        if measure in ROWS and int(size) in SIZES and blocks[-1]["bypassed"][cell]["always"] > BYPASSED:
+            both = [[block["cells"][cell][copy][0] for copy in ("plain", "always")] for block in blocks]
+            rows.append([ROWS[measure], size, *(f"{plain:.0f}: {always / plain:.2f}" for plain, always in both)])
+    about = "; ".join(f"{cpu_name(block['machine'])}: {block['date']}, series {block['series']}" for block in blocks)
+    return literal(f"{wrapped(about)}\n"
+                   "cycles of the time-stamp counter with vm.nontemporal_write 0, and with 2 and a minimum of 512\n"
+                   f"bytes how many times as long; medians\n\n{tables.columns(rows)}")

@@ -5,8 +5,7 @@
 A and B are O= directories. Every object that kbuild compiled for the kernel in either is compared:
 
 1. As bytes, after objcopy has numbered the names that the compiler or the preprocessor counts
-   (.constprop.N, __func__.N, __UNIQUE_ID_xxxN, initcalls) in the order of the symbol table, and has
-   dropped the __imv behind the name of a variable that became an immediate value.
+   (.constprop.N, __func__.N, __UNIQUE_ID_xxxN, initcalls) in the order of the symbol table.
 2. gcc may emit the same functions and variables in another order. Such an object is compared
    without order: the symbols (section, size, binding), the sections (size, alignment, flags, the
    bytes of data), and objtool's checksum of each function and variable (objtool klp checksum). This
@@ -47,7 +46,6 @@ NUMBERING = (
     (re.compile(r"(__initcall__kmod_\w+?__)\d+_\d+_"), r"\1"),
     (re.compile(r"(__BTF_ID__\w+?__)\d+$"), r"\1"),
     (re.compile(r"(\.\d+)+$"), ""),
-    (re.compile(r"__imv$"), ""),
 )
 # What objdump prints for -t, -h, -s and before what stands in a section or function
 SYMBOL = re.compile(r"(?m)^([0-9a-f]+) (.{7}) (\S+)\t([0-9a-f]+) (?:\.\w+ )?(\S+)$")
@@ -101,7 +99,7 @@ def objdump(path: Path, *options: str) -> str:
 
 
 def plain_name(name: str) -> str:
-    """Return name without the numbers that compiler and preprocessor count, and without __imv."""
+    """Return name without the numbers that compiler and preprocessor count."""
     for pattern, replacement in NUMBERING:
         name = pattern.sub(replacement, name)
     return name
@@ -118,7 +116,7 @@ def renumber(path: Path, target: Path) -> bytes:
     seen: Counter[str] = Counter()
     for name in (symbol.name for symbol in symbols(path) if symbol.flags[5] != "d"):
         if (plain := plain_name(name)) != name and name not in names:
-            names[name] = plain if name == f"{plain}__imv" else f"{plain}.{seen[plain]}"
+            names[name] = f"{plain}.{seen[plain]}"
             seen[plain] += 1
     table = target.with_suffix(".names")
     table.write_text("".join(f"{old} {new}\n" for old, new in names.items()))

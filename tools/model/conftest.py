@@ -17,7 +17,6 @@ from tools.model.published import model
 
 Result = dict[str, Any]
 
-CALLS = "syscalls --set reps=2 thrash_kib=64 --variables"
 PREAD = "pread --set calls=5 --append setcpuid=fsrm"
 RING = "ring --fields --set tasks=64 rounds=20"
 RINGS = "rings --set tasks=4:16 switches=200"
@@ -40,8 +39,7 @@ BOOTS = {
     "pread_zen3": f"{PREAD} --cpuid family=25,model=1",
     "pread_zen4": f"{PREAD} --cpuid family=25,model=17",
     "pread_zen5": f"{PREAD} --cpuid family=26,model=2",
-    "calls_loads": f"{CALLS} --append imv=off",
-    "calls_patched": CALLS,
+    "calls": "syscalls --set reps=2 thrash_kib=64 --variables",
     "reads": "reads --set calls=5 thrash_kib=1024",
     "writers_1": WRITERS,
     "writers_2": WRITERS,

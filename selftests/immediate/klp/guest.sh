@@ -4,21 +4,22 @@
 # module and the live patch. Each reader of a value is asked before, while and after it is patched.
 dir=$1
 foo=/sys/kernel/kobject_example/foo
+value=/sys/kernel/klp_value
 live=/sys/kernel/livepatch/live
 PATH=$PATH:/usr/sbin:/sbin
 
-# reads NAME FOO FILES: what the module's value and fs.file-max are read as
+# reads NAME FOO VALUE: what the module's value and that of vmlinux are read as
 reads() {
-	found="$(cat $foo) $(cut -f3 /proc/sys/fs/file-nr)"
+	found="$(cat $foo) $(cat $value)"
 	[ "$found" = "$2 $3" ]
 	status=$?
 	[ $status = 0 ] || echo "# $1: '$found', '$2 $3' expected"
 	ktap_test_result "$1" [ $status = 0 ]
 }
 
-# sites: how many places that read fs.file-max are patched
+# sites: how many places that read the value of vmlinux are patched
 sites() {
-	awk '$3 == "max_files__imv" { print $2 }' /sys/kernel/debug/imv/values
+	awk '$3 == "klp_value__imv" { print $2 }' /sys/kernel/debug/imv/values
 }
 
 # wait_for COMMAND...: up to 60 s until it succeeds
@@ -45,7 +46,7 @@ ktap_set_plan 7
 mountpoint -q /sys/kernel/debug || mount -t debugfs none /sys/kernel/debug
 insmod "$dir/kobject-example.ko" || exit
 echo 7 >$foo
-echo 5000 >/proc/sys/fs/file-max
+echo 5000 >$value
 before=$(sites)
 reads original 7 5000
 
@@ -53,7 +54,7 @@ insmod "$dir/live.ko" && wait_for patched_all
 ktap_test_result loaded [ $? = 0 ]
 reads patched 8 5001
 echo 9 >$foo
-echo 6000 >/proc/sys/fs/file-max
+echo 6000 >$value
 reads set_while_patched 10 6001
 
 rmmod kobject_example && insmod "$dir/kobject-example.ko"
