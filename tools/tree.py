@@ -16,7 +16,7 @@ quilt works on copies of the touched files, in KDIR/.cache-footprint.new. Afterw
 KDIR/.cache-footprint.git holds the touched files as they are (commit before), without any patch
 (base) and as they shall be (pushed). Then the directory of the copies is renamed to
 .cache-footprint.undo, git moves the files from the first commit to the last, and the directory is
-removed. A run that finds it moves the files back first, unless one of them has been edited since.
+removed. A run that finds it says so, and with DISCARD=1 moves the files back first.
 A file that is the same in both commits is not written and keeps its time.
 """
 
@@ -129,8 +129,9 @@ class Tree:
         for lock in self.store.rglob("*.lock"):
             lock.unlink()
         if self.undo.is_dir():
-            self.check_cut_off()
-            say(f"an earlier run was cut off: {self.path} is put back first", sys.stderr)
+            if os.environ.get("DISCARD") != "1":
+                raise Stop(f"an earlier run was cut off while it moved files of {self.path}: DISCARD=1 puts "
+                           "them back first, without what was edited in patched files since")
             signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
             self.roll_back()
             signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
@@ -301,24 +302,6 @@ class Tree:
             self.roll_back()
             raise Stop(f"{error}; {self.path} is as it was") from error
         self.close()
-
-    def check_cut_off(self) -> None:
-        """Stop when a file is neither as before nor as after the run that was cut off.
-
-        A missing file is no edit: git removes a file before it writes the other one.
-        """
-        known: set[str] = set()
-        paths: set[str] = set()
-        for commit in ("before", "pushed"):
-            differing = self.differing(commit)
-            listed = self.git(self.path, "ls-files").splitlines()
-            paths.update(listed)
-            known.update(set(listed) - set(differing))
-        edited = [path for path in sorted(paths - known) if (self.path / path).exists()]
-        if edited and os.environ.get("DISCARD") != "1":
-            raise Stop(f"an earlier run was cut off, and {' '.join(edited[:5])} in {self.path} "
-                       "was edited since or is half written: copy it away, DISCARD=1 throws it "
-                       "away; nothing was changed")
 
     def roll_back(self) -> None:
         """Bring the tree back to commit before, with quilt's directory of then."""
