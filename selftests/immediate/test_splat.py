@@ -18,7 +18,7 @@ SPLAT = "BUG: sleeping function called from invalid context"
 
 @pytest.mark.debug
 def test_set_atomic_splat() -> None:
-    """The set goes through, and might_sleep() in imv_set() has reported it."""
+    """The set goes through, and might_sleep() below imv_set() has reported it."""
     kernel = Path(os.environ["CF_OUT"]).parent / "debug"
     if not (kernel / ".series").exists():
         pytest.fail(f"no kernel in {kernel}: run tools/kernel.sh debug")

@@ -19,7 +19,7 @@ from tools.vm.apart import boot_apart
 pytestmark = pytest.mark.full
 
 HERE = Path(__file__).resolve().parent
-TESTS = 8
+TESTS = 7
 ROUNDS, SIZE = 5, "10m"
 
 
