@@ -71,21 +71,15 @@ def run_without(run: Run, form: int, step: str) -> Figures:
     return run(form, "--negative", step, "--seconds", "3")
 
 
-def check(run: Run, form: int) -> None:
-    """More than 1e9 reads while the sites change, some through the int3, none of them wrong."""
+@pytest.mark.parametrize("form", [4, 8])
+def test_protocol_on_cores(run: Run, form: int) -> None:
+    """More than 1e9 reads while the sites change, some through the int3, none of them wrong.
+
+    4: sites of 6 and 7 bytes, a load <-> mov $imm32, and mov to mov; 8: of 10 bytes, movabs $imm64.
+    """
     figures = run(form, "--reads", str(READS), "--seconds", str(MAX_SECONDS))
     assert not wrong(figures) and figures["reads"] >= MIN_READS, figures
     assert figures["sets"] > 1000 and figures["traps"] > 1000, figures
-
-
-def test_protocol_user_4(run: Run) -> None:
-    """Sites of 6 and 7 bytes: a load <-> mov $imm32, and mov to mov."""
-    check(run, 4)
-
-
-def test_protocol_user_8(run: Run) -> None:
-    """Sites of 10 bytes: a load <-> movabs $imm64, and movabs to movabs."""
-    check(run, 8)
 
 
 @pytest.mark.parametrize("form", [4, 8])
