@@ -40,5 +40,5 @@ def test_torn_zero() -> None:
 
 @pytest.mark.full
 def test_torn_zero_long() -> None:
-    """A billion reads: ten boots."""
+    """A billion reads take five to ten boots."""
     expect_none_torn(1_000_000_000, 30)
