@@ -30,8 +30,8 @@ MODULE = "samples/kobject/kobject-example.ko"
 
 
 def run(tree: Path, *words: str | Path) -> None:
-    """Run a command in the tree, its output to klp.log beside it; it has to succeed."""
-    with open(tree.parent / "klp.log", "a", encoding="utf-8") as log:
+    """Run a command in the tree, its output to klp.log of the build; it has to succeed."""
+    with open(tree.parents[1] / "klp.log", "a", encoding="utf-8") as log:
         done = subprocess.run(words, cwd=tree, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
     assert done.returncode == 0, f"{words[0]}: see {log.name}"
 
@@ -43,6 +43,7 @@ def tree() -> Iterator[Path]:
         pytest.skip("not installed: patchutils, gawk (of Debian)")
     made = Path(os.environ["CF_BUILD"]) / "klp/linux"
     shutil.rmtree(made.parent, ignore_errors=True)
+    (made.parents[1] / "klp.log").unlink(missing_ok=True)
     shutil.copytree(os.environ["CF_TREE"], made, symlinks=True,
                     ignore=shutil.ignore_patterns(".pc"))
     run(made, "patch", "-p1", "-i", HERE / "klp/target.patch")
