@@ -12,12 +12,11 @@ Environment: KDIR (the tree, default build/linux), GROUP (names of groups, defau
 FORCE=1 (another kernel version), DISCARD=1 (throw away edits that are in no patch), QUEUE, PIN,
 BUILD.
 
-quilt works on copies of the touched files, in KDIR/.cache-footprint.new. Afterwards the git store
-KDIR/.cache-footprint.git holds the touched files as they are (commit before), without any patch
-(base) and as they shall be (pushed). Then the directory of the copies is renamed to
-.cache-footprint.undo, git moves the files from the first commit to the last, and the directory is
-removed. A run that finds it says so, and with DISCARD=1 moves the files back first.
-A file that is the same in both commits is not written and keeps its time.
+quilt works on copies of the touched files, in KDIR/.cache-footprint.new, whose before/ is never
+changed. When all is pushed there or off, the directory is renamed to .cache-footprint.undo, each
+file that differs is renamed to its place in the tree, and the directory is removed. A run that
+finds it says so, and with DISCARD=1 puts before/ back first. A file that stays the same is not
+touched and keeps its time.
 """
 
 from __future__ import annotations
@@ -31,21 +30,19 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 
 sys.dont_write_bytecode = True
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
+from tools.proofs import content  # noqa: E402
 from tools.series import Patch, load_queue, series_hash, touched  # noqa: E402
 
 SIGNALS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 WAIT_SECONDS = 5
 HOSTILE = re.compile("QUILT_|LC_|POSIXLY_CORRECT|GIT_(?!AUTHOR_|COMMITTER_|CONFIG)")
-PLAIN_GIT = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}
-PLAIN_GIT |= {f"GIT_{role}_{key}": "cache-footprint@localhost"
-              for role in ("AUTHOR", "COMMITTER") for key in ("NAME", "EMAIL")}
 LOCKS: list[int] = []
-SYNCED = ("-c", "core.fsync=committed,loose-object", "-c", "core.fsyncMethod=batch")
 
 
 class Stop(Exception):
@@ -95,7 +92,7 @@ def check_kernel(path: Path, any_version: bool) -> None:
 def take_lock(path: Path) -> None:
     """Take the lock of a tree for as long as this process and its children live.
 
-    Raises Stop when another has it. A git that outlives this process still writes to the tree.
+    Raises Stop when another has it.
     """
     lock = os.open(path, os.O_RDONLY)
     LOCKS.append(lock)
@@ -114,10 +111,9 @@ class Tree:
         self.path = path
         self.directory = directory
         self.pc = path / ".pc"
-        self.store = path / ".cache-footprint.git"
         self.undo = path / ".cache-footprint.undo"
         self.new = path / ".cache-footprint.new"
-        self.copy = self.new / "tree"
+        self.before, self.copy = self.new / "before", self.new / "tree"
         self.paths: list[str] = []
         self.backups: list[tuple[Path, str]] = []
 
@@ -126,8 +122,6 @@ class Tree:
         if not os.access(self.path, os.W_OK):
             raise Stop(f"{self.path} cannot be written to")
         take_lock(self.path)
-        for lock in self.store.rglob("*.lock"):
-            lock.unlink()
         if self.undo.is_dir():
             if os.environ.get("DISCARD") != "1":
                 raise Stop(f"an earlier run was cut off while it moved files of {self.path}: DISCARD=1 puts "
@@ -153,59 +147,24 @@ class Tree:
         return read_lines(self.pc / "applied-patches")
 
     def record(self, key: str) -> list[str]:
-        """Return the values of hash, commit or patch as the last complete push wrote them."""
+        """Return the values of hash, patch or file (its hash, its path) of the last complete push."""
         lines = [line.partition(" ") for line in read_lines(self.pc / ".cache-footprint")]
         return [value for name, _, value in lines if name == key]
 
-    def git(self, work: Path, *words: str, stdin: str = "") -> str:
-        """Run git on the store with the files below work; returns what it prints."""
-        store = self.store if self.store.is_dir() else self.new / "git"
-        if not store.is_dir():
-            run("git", "init", "-q", "--bare", "--template=", store, cwd=self.new, **PLAIN_GIT)
-            (store / "info").mkdir()
-            raw = "* -text -filter -ident -working-tree-encoding\n"
-            (store / "info/attributes").write_text(raw)
-        options = (f"--git-dir={store}", f"--work-tree={work}", "-c", "core.bare=false", *SYNCED)
-        return run("git", *options, *words, cwd=work, stdin=stdin, **PLAIN_GIT)[1].strip()
-
-    def commit(self, name: str) -> str:
-        """Keep the copies as they are as commit `name`; returns its id."""
-        self.git(self.copy, "read-tree", "--empty")
-        self.git(self.copy, "update-index", "--add", "--remove", "-z", "--stdin",
-                 stdin="".join(f"{path}\0" for path in self.paths))
-        tree = self.git(self.copy, "write-tree")
-        commit = self.git(self.copy, "commit-tree", tree, "-m", name)
-        self.git(self.copy, "tag", "-f", name, commit)
-        return commit
-
-    def differing(self, commit: str) -> list[str]:
-        """Make the store's index that of a commit; returns the files that differ in the tree."""
-        self.git(self.path, "read-tree", commit)
-        self.git(self.path, "update-index", "-q", "--refresh")
-        return self.git(self.path, "diff-files", "--name-only").splitlines()
-
-    def edited(self) -> list[str]:
-        """Return the patched files that differ from the last complete push."""
-        return self.differing(*self.record("commit")) if self.store.is_dir() else []
+    def differing(self, root: Path) -> list[str]:
+        """Return the patched files that are not below root as the last complete push left them."""
+        pushed = (value.split(" ", 1) for value in self.record("file"))
+        return [path for digest, path in pushed if content(root / path) != digest]
 
     def copy_files(self, paths: list[str]) -> None:
-        """Copy `paths`, the files of the patches on the tree, and quilt's directory."""
-        self.copy.mkdir(parents=True)
+        """Copy `paths` and the files of the patches on the tree."""
+        self.before.mkdir(parents=True)
         self.backups = [(file, str(file.relative_to(self.pc / patch))) for patch in self.applied()
                         for file in (self.pc / patch).rglob("*")
                         if file.is_file() and file.name != ".timestamp"]
         self.paths = sorted({*paths, *(path for _, path in self.backups)})
         for path in self.paths:
-            self.put(self.path / path, path)
-        if self.applied():
-            shutil.copytree(self.pc, self.copy / ".pc")
-        self.commit("before")
-
-    def put(self, source: Path, path: str) -> None:
-        """Copy a file, if there is one, with its time."""
-        if source.is_file():
-            (self.copy / path).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(source, self.copy / path)
+            copy(self.path / path, self.before / path)
 
     def quilt(self, rc: object, *words: str) -> tuple[int, str]:
         """Run quilt on the copies; returns its exit code and its output."""
@@ -216,30 +175,30 @@ class Tree:
 
     def as_pushed(self) -> bool:
         """Whether the patches on the tree and their files are those of the last complete push."""
-        commit = self.record("commit")
-        if not commit or self.applied() != self.record("patch"):
-            return False
-        paths = {path for _, path in self.backups}
-        try:
-            return not self.git(self.copy, "diff-tree", "-r", *commit, "before", "--", *paths)
-        except Stop:  # the store is not that of the push
-            return False
+        paths = {value.partition(" ")[2] for value in self.record("file")}
+        return (self.applied() == self.record("patch") and paths == {path for _, path in self.backups}
+                and not self.differing(self.before))
 
     def take_off(self) -> None:
         """Bring the copies to the state without any patch; Stop when that would lose edits."""
         if self.applied() and not self.as_pushed() and os.environ.get("DISCARD") != "1":
             # No edit is lost if each patch makes of its backups what is there
+            shutil.copytree(self.before, self.copy)
+            shutil.copytree(self.pc, self.copy / ".pc")
             code, output = self.quilt("-", "pop", "-a", "-R")
             if code:
                 raise Stop(f"{self.path} has edits that are in no patch ({first_line(output)}): "
                            "quilt refresh keeps them, DISCARD=1 throws them away; it is as it was")
-        # The patch files may have changed since. An empty backup says that there was no file.
+        self.copy_originals()
+
+    def copy_originals(self) -> None:
+        """Make the copies anew, without any patch, by quilt's backups: the patches may be others."""
+        shutil.rmtree(self.copy, ignore_errors=True)
+        shutil.copytree(self.before, self.copy)
         for backup, path in reversed(self.backups):
             (self.copy / path).unlink(missing_ok=True)
-            if backup.stat().st_size:
-                self.put(backup, path)
-        shutil.rmtree(self.copy / ".pc", ignore_errors=True)
-        self.commit("base")
+            if backup.stat().st_size:  # an empty one says that there was no file
+                copy(backup, self.copy / path)
 
     def push(self, patches: list[Patch], whole: bool) -> None:
         """Push onto the copies with quilt, without fuzz; print the offsets."""
@@ -259,16 +218,14 @@ class Tree:
             file = line.partition("patching file ")[2] or file
             if "offset" in line:
                 say(f"{patch}: {file}: {line}")
-        record = f"hash {series_hash(patches)}\ncommit {self.commit('pushed')}\n"
+        record = f"hash {series_hash(patches)}\n"
         record += "".join(f"patch {name}\n" for name in names.split())
+        record += "".join(f"file {content(self.copy / path)} {path}\n" for path in touched(patches))
         (pc / ".cache-footprint").write_text(record)
 
     def reason(self, output: str, patches: list[Patch]) -> str:
         """Return why quilt could not push, as one line."""
-        shutil.rmtree(self.copy)
-        self.copy.mkdir()
-        self.git(self.copy, "read-tree", "base")
-        self.git(self.copy, "checkout-index", "-a")
+        self.copy_originals()
         words = ("patch", "-R", "-p1", "-F0", "-f", "-r", "-", "--no-backup-if-mismatch", "-i")
         codes = (run(*words, patch.path, cwd=self.copy, check=False)[0] for patch in patches[::-1])
         if not any(codes):
@@ -278,36 +235,48 @@ class Tree:
         return f"{(lines or [first_line(output)])[-1]}; {self.path} is as it was. {details}".strip()
 
     def move(self) -> None:
-        """Bring the tree from commit before to commit pushed, and quilt's directory with it.
+        """Bring the tree to the state of the copies, and quilt's directory with it.
 
         Signals wait until the end of the process. A failure is rolled back and raises Stop.
         """
-        if self.differing("before"):
+        if any(content(self.path / path) != content(self.before / path) for path in self.paths):
             raise Stop(f"{self.path} was edited meanwhile; it is as it was")
         signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
-        if not self.store.is_dir():
-            (self.new / "git").rename(self.store)
+        (self.new / "paths").write_text("".join(f"{path}\n" for path in self.paths))
         if not self.pc.is_dir():
             (self.new / "pc").mkdir()
         self.new.rename(self.undo)
         try:
             if self.pc.is_dir():
                 self.pc.rename(self.undo / "pc")
-            self.git(self.path, "read-tree", "--reset", "-u", "pushed")
+            self.take_from(self.undo / "tree")
             if (self.undo / "tree/.pc").is_dir():
                 (self.undo / "tree/.pc").rename(self.pc)
                 for stamp in self.pc.rglob(".timestamp"):
                     stamp.touch()
-        except (Stop, OSError, ValueError) as error:
+        except (OSError, ValueError) as error:
             self.roll_back()
             raise Stop(f"{error}; {self.path} is as it was") from error
         self.close()
 
+    def take_from(self, state: Path) -> None:
+        """Rename the files of a state that differ to their places in the tree."""
+        for path in read_lines(self.undo / "paths"):
+            source, target = state / path, self.path / path
+            if content(source) == content(target):
+                continue
+            if source.is_file():
+                source.touch()  # for make to see it
+                target.parent.mkdir(parents=True, exist_ok=True)
+                source.replace(target)
+            else:
+                target.unlink()
+                with suppress(OSError):
+                    os.removedirs(target.parent)
+
     def roll_back(self) -> None:
-        """Bring the tree back to commit before, with quilt's directory of then."""
-        shutil.rmtree(self.undo / "tree", ignore_errors=True)  # makes room on a full disk
-        self.differing("pushed")
-        self.git(self.path, "read-tree", "--reset", "-u", "before")
+        """Bring the tree back to how it was before a move, with quilt's directory of then."""
+        self.take_from(self.undo / "before")
         if (self.undo / "pc").is_dir():
             shutil.rmtree(self.pc, ignore_errors=True)
             if any((self.undo / "pc").iterdir()):
@@ -327,7 +296,7 @@ class Tree:
         label = f"group {' '.join(groups)}, {wanted}" if groups else wanted
         if self.record("hash") == [wanted] and self.applied() == self.record("patch") == names:
             (self.pc / ".quilt_patches").write_text(f"{self.directory}\n")
-            edited = self.edited()
+            edited = self.differing(self.path)
             note = f"; edited since: {' '.join(edited[:5])}" if edited else ""
             say(f"{self.path} has the series already ({label}){note}")
             return
@@ -338,18 +307,21 @@ class Tree:
         say(f"{len(names)} patches pushed onto {self.path} ({label})")
 
     def unapply(self) -> None:
-        """Bring the tree to the state without any patch, and remove the store."""
+        """Bring the tree to the state without any patch."""
         if self.applied():
             self.copy_files([])
             self.take_off()
-            self.commit("pushed")
             self.move()
             say(f"the series is off {self.path}")
         else:
             say(f"{self.path} has no patch of this series")
-        if self.store.is_dir():
-            self.store.rename(self.new)
-            shutil.rmtree(self.new, ignore_errors=True)
+
+
+def copy(source: Path, target: Path) -> None:
+    """Copy a file, if there is one, with its time."""
+    if source.is_file():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(source, target)
 
 
 def first_line(text: str) -> str:
@@ -439,10 +411,10 @@ def work(tree: Tree, command: str, to: str) -> None:
     """Run one command on the tree."""
     groups = os.environ.get("GROUP", "").split()
     if command == "edited":
-        if not tree.record("commit"):
+        if not tree.record("hash"):
             raise Stop(f"{tree.path} is no kernel tree with the series: make apply")
         take_lock(tree.path)
-        return print("".join(f"{path}\n" for path in tree.edited()), end="")
+        return print("".join(f"{path}\n" for path in tree.differing(tree.path)), end="")
     if command == "unapply" and groups:
         raise Stop("unapply takes the whole series off: leave GROUP= out "
                    "(make apply GROUP=name takes the others off)")

@@ -62,8 +62,7 @@ def make_queue(where: Path, patches: int, broken: int | None = None,
     return builder.patches
 
 
-def sums(directory: Path, without: tuple[str, ...] = (".cache-footprint.git", ".git")
-         ) -> dict[str, str]:
+def sums(directory: Path, without: tuple[str, ...] = (".git",)) -> dict[str, str]:
     """Return the SHA-256 sum of every file below a directory, by path.
 
     Left out are directories in it whose name begins with one of `without`.

@@ -23,7 +23,19 @@ from tools.queue.minikernel import make_pin, make_queue, make_tarball, make_tree
 ROOT = Path(os.environ.get("CF_ROOT", Path(__file__).resolve().parents[2]))
 CACHE = Path(os.environ.get("CF_CACHE", Path.home() / ".cache/cache-footprint"))
 EDIT = "int an_edit_of_the_user;\n"
-STORE = ".cache-footprint.git"
+# Sends tree.py a signal at the first or second file that it moves to the tree
+HOOKED = """#!/usr/bin/env -S python3 -S
+import os, runpy, sys
+number, at, *sys.argv = sys.argv[1:]
+def hook(event, arguments):
+    global at
+    if event == "os.rename" and str(arguments[1]).startswith(os.environ["KDIR"] + "/lib/"):
+        at = int(at) - 1
+        if at == 0:
+            os.kill(os.getpid(), int(number))
+sys.addaudithook(hook)
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
 GIVEN = ("CF_", "QUILT", "MAKE", "KDIR", "GROUP", "FORCE", "DISCARD", "LINUX_")
 pytestmark = pytest.mark.robust
 
@@ -75,7 +87,7 @@ def interrupt_when(process: subprocess.Popen, condition: Callable[[], bool], say
 
 @contextmanager
 def unchanged(tree: Path) -> Iterator[None]:
-    """The files of a tree, but for git's and tree.py's stores, must be the same afterwards."""
+    """The files of a tree, but for git's store, must be the same afterwards."""
     before = sums(tree)
     yield
     assert sums(tree) == before
@@ -342,7 +354,7 @@ def test_robust_push_interrupted(mini: Mini, how: int) -> None:
     interrupt_when(mini.start("apply"), lambda: len(applied(copies)) >= 5, "as it was", how)
     assert how == signal.SIGKILL or sums(mini.tree) == before
     mini.passes("apply")
-    assert len(applied(mini.tree)) == 16 and leftovers(mini.tree) == [STORE]
+    assert len(applied(mini.tree)) == 16 and not leftovers(mini.tree)
     mini.passes("unapply")
     assert sums(mini.tree) == before
 
@@ -545,42 +557,19 @@ def test_robust_branch_fails(mini: Mini) -> None:
     mini.fails("branch", "7.2.9", "FORCE=1", KDIR=other)
 
 
-# Signals while git moves the files of the tree
+# Signals while files move to the tree
 
 def files(tree: Path) -> dict[str, str]:
     """The kernel's files of a tree: without quilt's and tree.py's directories."""
     return sums(tree, (".",))
 
 
-@dataclass
-class Move:
-    """A move of a small tree, and the files that the tree shall have after it."""
-
-    mini: Mini
-    command: str
-    after: dict[str, str]
-
-    def signalled(self, meanwhile: str) -> int:
-        """Run the command, and the shell's words when git moves the files; returns the exit code."""
-        real, fake = shutil.which("git"), self.mini.work / "bin/git"
-        fake.parent.mkdir()
-        fake.write_text(f'#!/bin/sh\ngit() {{ "{real}" "$@"; }}\n'
-                        f'case "$*" in *--reset*) {meanwhile} ;; esac\ngit "$@"\n')
-        fake.chmod(0o755)
-        process = self.mini.start(self.command, PATH=f"{fake.parent}:{os.environ['PATH']}")
-        process.communicate(timeout=60)
-        return process.returncode
-
-    def passes(self, **variables: object) -> str:
-        """The command must pass and give the files; returns what it prints."""
-        out = self.mini.passes(self.command, **variables)
-        assert files(self.mini.tree) == self.after
-        return out
-
-
 @pytest.fixture(params=["first apply", "apply", "unapply"])
-def move(mini: Mini, request: pytest.FixtureRequest) -> Move:
-    """The series goes onto a tree as it came or with one group on it, or off the tree."""
+def move(mini: Mini, request: pytest.FixtureRequest) -> tuple[str, dict[str, str]]:
+    """The series goes onto a tree as it came or with one group on it, or off the tree.
+
+    Returns the command and the files that the tree shall have after it.
+    """
     mini.take_queue(8, "first", "second")
     base = files(mini.tree)
     mini.passes("apply")
@@ -590,21 +579,33 @@ def move(mini: Mini, request: pytest.FixtureRequest) -> Move:
     elif request.param == "apply":
         mini.passes("apply", GROUP="first")
     command = request.param.split()[-1]
-    return Move(mini, command, after[command])
+    return command, after[command]
 
 
-@pytest.mark.parametrize("how", ["INT", "TERM"])
-def test_robust_signal_waits(move: Move, how: str) -> None:
+def signalled(mini: Mini, how: int, at: int, command: str) -> int:
+    """Run a command of tree.py that gets a signal at a file that it moves; returns its exit code."""
+    hooked = mini.work / "hooked"
+    hooked.write_text(HOOKED)
+    hooked.chmod(0o755)
+    process = script(f"{hooked} {how:d} {at} {ROOT}/tools/tree.py {command}", mini.work,
+                     QUEUE=mini.queue, PIN=mini.pin, KDIR=mini.tree)
+    process.communicate(timeout=60)
+    return process.returncode
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_robust_signal_waits(mini: Mini, move: tuple[str, dict[str, str]], how: int) -> None:
     """A signal while the files move does not stop that: the tree is whole."""
-    assert move.signalled(f"kill -{how} $PPID") == 0
-    assert files(move.mini.tree) == move.after
-    assert leftovers(move.mini.tree) == [STORE] * (move.command == "apply")
+    command, after = move
+    assert signalled(mini, how, 1, command) == 0
+    assert files(mini.tree) == after and not leftovers(mini.tree)
 
 
-@pytest.mark.parametrize("meanwhile", ["kill -9 0", 'git "$@"; kill -9 0'])
-def test_robust_move_cut_off(move: Move, meanwhile: str) -> None:
+@pytest.mark.parametrize("at", [1, 2])
+def test_robust_move_cut_off(mini: Mini, move: tuple[str, dict[str, str]], at: int) -> None:
     """Killed between two states: the next run says how to go on, and then puts back and moves."""
-    assert move.signalled(meanwhile) == -signal.SIGKILL
-    (move.mini.tree / "lib/file1.c").unlink()  # git was killed between removing and writing it
-    move.mini.fails(move.command, "cut off", "DISCARD=1")
-    move.passes(DISCARD=1)
+    command, after = move
+    assert signalled(mini, signal.SIGKILL, at, command) == -signal.SIGKILL
+    mini.fails(command, "cut off", "DISCARD=1")
+    mini.passes(command, DISCARD=1)
+    assert files(mini.tree) == after and not leftovers(mini.tree)
