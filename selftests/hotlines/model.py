@@ -26,7 +26,7 @@ CROSSING = (2, 4, 8, 16, 32)
 # Whether the entry code moves the stack by a random number of bytes
 RANDOM = {"fixed": "randomize_kstack_offset=off", "random": "randomize_kstack_offset=on"}
 # Of the rings: each lays memory out in another way
-BOOTS = range(3)
+BOOTS = range(5)
 LINE = 64
 SHARE = 0.5     # of the tasks, from which on a field counts as touched
 

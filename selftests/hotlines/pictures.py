@@ -6,7 +6,7 @@ import statistics
 
 from matplotlib.figure import Figure
 
-from selftests.hotlines.model import KINDS, TASKS, before, rings
+from selftests.hotlines.model import BOOTS, KINDS, TASKS, before, rings
 from tools.results import store
 from tools.results.pictures import THEMES, start
 
@@ -31,4 +31,5 @@ def hotlines(theme: str) -> Figure:
     return figure
 
 
-DRAWN = {"hotlines": ("Modelled, L1D of 48 KiB, median of 3 boots: misses of a context switch", hotlines)}
+DRAWN = {"hotlines": (f"Modelled, L1D of 48 KiB, median of {len(BOOTS)} boots: misses of a context switch",
+                      hotlines)}
