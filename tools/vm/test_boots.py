@@ -108,6 +108,7 @@ def test_boots_of_an_occasion(small: Small) -> None:
         names("e")
 
 
+@pytest.mark.static
 def test_boots_of_this_repository() -> None:
     """boot.py knows each word and each list of each of them, and each kernel can be made."""
     everything = groups.chosen(groups.queue())
