@@ -57,17 +57,10 @@ def check_spdx(root: Path, files: list[Path]) -> list[str]:
 
 def check_whitespace(root: Path, files: list[Path]) -> list[str]:
     """No trailing blanks, and a newline at the end; patches have their own rules."""
-    findings: list[str] = []
-    for path in files:
-        if not is_text(path) or path.suffix == ".patch":
-            continue
-        text = path.read_text(errors="replace")
-        where = path.relative_to(root)
-        findings += [f"{where}:{number}: trailing whitespace"
-                     for number, line in enumerate(text.splitlines(), 1) if line != line.rstrip()]
-        if text and not text.endswith("\n"):
-            findings.append(f"{where}: no newline at the end")
-    return findings
+    words = "git grep --untracked -nIE [[:blank:]]+$ -- . :!*.patch".split()
+    findings = [f"{line}: trailing whitespace" for line in run(words, root).stdout.splitlines()]
+    return findings + [f"{path.relative_to(root)}: no newline at the end" for path in files
+                       if is_text(path) and path.read_bytes()[-1:] not in (b"", b"\n")]
 
 
 def check_no_machine(root: Path, files: list[Path]) -> list[str]:
