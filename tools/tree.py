@@ -294,7 +294,7 @@ class Tree:
         names = [patch.name for patch in patches]
         wanted = series_hash(patches)
         label = f"group {' '.join(groups)}, {wanted}" if groups else wanted
-        if self.record("hash") == [wanted] and self.applied() == self.record("patch") == names:
+        if self.record("hash") == [wanted] and self.record("file") and self.applied() == names:
             (self.pc / ".quilt_patches").write_text(f"{self.directory}\n")
             edited = self.differing(self.path)
             note = f"; edited since: {' '.join(edited[:5])}" if edited else ""
@@ -411,7 +411,7 @@ def work(tree: Tree, command: str, to: str) -> None:
     """Run one command on the tree."""
     groups = os.environ.get("GROUP", "").split()
     if command == "edited":
-        if not tree.record("hash"):
+        if not tree.record("file"):
             raise Stop(f"{tree.path} is no kernel tree with the series: make apply")
         take_lock(tree.path)
         return print("".join(f"{path}\n" for path in tree.differing(tree.path)), end="")

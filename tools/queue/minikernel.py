@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 """A kernel tree, tarball, pin and patch queue of a few kilobytes, for tests of the scripts."""
 
-import hashlib
 import subprocess
 from pathlib import Path
 
+from tools.proofs import content
 from tools.queue.fixtures import MAKEFILE, Builder, write_files
 
 PIN = """version=7.3.4
@@ -36,7 +36,7 @@ def make_tarball(tree: Path, tarball: Path) -> Path:
 
 def make_pin(file: Path, tarball: Path) -> Path:
     """Write a kernel.pin that names a package with `tarball` in it."""
-    file.write_text(PIN.format(digest=hashlib.sha256(tarball.read_bytes()).hexdigest()))
+    file.write_text(PIN.format(digest=content(tarball)))
     return file
 
 
@@ -68,5 +68,5 @@ def sums(directory: Path, without: tuple[str, ...] = (".git",)) -> dict[str, str
     Left out are directories in it whose name begins with one of `without`.
     """
     paths = [path.relative_to(directory) for path in directory.rglob("*") if path.is_file()]
-    return {str(path): hashlib.sha256((directory / path).read_bytes()).hexdigest()
+    return {str(path): content(directory / path)
             for path in paths if not path.parts[0].startswith(without)}

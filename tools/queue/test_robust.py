@@ -5,7 +5,6 @@ A second run ends well. The trees, tarballs and queues are small ones (minikerne
 """
 
 import fcntl
-import hashlib
 import os
 import shutil
 import signal
@@ -18,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from tools.proofs import content
 from tools.queue.minikernel import make_pin, make_queue, make_tarball, make_tree, sums
 
 ROOT = Path(os.environ.get("CF_ROOT", Path(__file__).resolve().parents[2]))
@@ -201,11 +201,6 @@ def test_robust_tarball_altered(mini: Mini) -> None:
     assert mini.nothing_unpacked()
 
 
-def digest(path: Path) -> str:
-    """Return the SHA-256 sum of a file."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
 def debian_mirror(where: Path, tarball: Path) -> str:
     """Make a Debian mirror whose suite "later" has linux-source-7.3 7.3.9-1, for DEBIAN_MIRROR=."""
     package = "linux-source-7.3"
@@ -221,11 +216,11 @@ def debian_mirror(where: Path, tarball: Path) -> str:
     words = ["dpkg-deb", "--build", "--root-owner-group", root, deb]
     subprocess.run(words, check=True, capture_output=True)
     size = deb.stat().st_size
-    control += f"Filename: pool/{deb.name}\nSize: {size}\nSHA256: {digest(deb)}\n"
+    control += f"Filename: pool/{deb.name}\nSize: {size}\nSHA256: {content(deb)}\n"
     index.write_text(control)
     (lists / "Release").write_text(
         "Suite: later\nComponents: main\nArchitectures: amd64\nSHA256:\n"
-        f" {digest(index)} {len(control)} {index.relative_to(lists)}\n")
+        f" {content(index)} {len(control)} {index.relative_to(lists)}\n")
     return f"[trusted=yes] file:{where / 'debian'}"
 
 
@@ -264,7 +259,7 @@ def test_robust_base_deb(later: Mini) -> None:
 
     One that comes with another sum is an error.
     """
-    right = digest(later.tarball)
+    right = content(later.tarball)
     make_pin(later.pin, later.tarball)
     replace(later.pin, "7.3.4-1", "7.3.9-1")
     assert "not the pinned" not in later.passes("base.sh")
