@@ -61,22 +61,13 @@ def read_jobs() -> dict[str, Job]:
     return jobs
 
 
-def inputs(job: Job) -> dict[str, bytes]:
-    """Return the content of each file of the repository that a job reads, by name.
-
-    Of other groups, a group's job reads the tables of boots and options only. The published results
-    are read by the job that looks for stale ones.
-    """
+def inputs(job: Job) -> dict[str, str]:
+    """Return the hash of each file of the repository that a job reads, by name: the published results
+    are read by the job that looks for stale ones."""
     names = ["patches", "configs", "tools", "selftests"]
-    if job.folder.name == "results":
-        names.append("Documentation/results")
-    files = proofs.contents(ROOT, "series", "Makefile", "pytest.ini",
-                            *(f"{name}/**/*" for name in names))
-    rooms = {group.name for group in groups.queue().groups}
-    others = tuple(f"selftests/{room}/" for room in rooms - {job.folder.name})
-    return {name: content for name, content in files.items() if "__pycache__" not in name and not (
-        job.folder.name in rooms and name.startswith(others)
-        and name.endswith((".py", ".c", ".S", ".sh")))}
+    names += ["Documentation/results"] if job.folder.name == "results" else []
+    files = proofs.contents(ROOT, "series", "Makefile", "pytest.ini", *(f"{name}/**/*" for name in names))
+    return {name: content for name, content in files.items() if "__pycache__" not in name}
 
 
 def key(job: Job) -> str:

@@ -73,11 +73,11 @@ OUT = STATE / "out/identity"
 SIDES = ("ungated", "whole")
 OUT_A, OUT_B = (WORK / name / "out/identity" for name in SIDES)
 
-# What a verdict depends on: files below the repository, files below tools/
+# What a verdict depends on: files below the repository, and the code that is loaded
 CONFIGURATION = ("configs/*.config", "selftests/*/*.config", "tools/groups.py")
 CONFIGURATION += ("tools/kernel.sh", "tools/lib.sh")
-CODE = ("identity/cc.sh", "identity/compare.py", "identity/identity.py", "identity/texts.py")
-CODE += ("queue/mover.py", "series.py", "queue/proc.py", "queue/scratch.py", "proofs.py")
+CODE = [HERE / "cc.sh", HERE / "identity.py", *(Path(module.__file__) for name, module in sorted(
+    sys.modules.items()) if name.startswith("tools.") and getattr(module, "__file__", None))]
 SPACE_MIB = 3500
 # objtool has klp, which compare.py may need, if this is there
 XXHASH = Path("/usr/include/xxhash.h")
@@ -117,7 +117,7 @@ def verdict_key(queue: Queue, sources: Sources, everything: bool) -> str:
         **base_key(queue),
         series=[[group.gated, patch.diff] for group in queue.groups for patch in group.patches],
         originals=[proofs.content(path) if path else "none" for path in originals],
-        code=proofs.contents(HERE.parent, *CODE),
+        code=[proofs.content(path) for path in CODE],
         tools=proofs.toolchain(*COMPILER.split()),
         variables=[COMPILER, proofs.variables(), everything],
     )

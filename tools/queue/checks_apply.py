@@ -4,13 +4,12 @@
 from __future__ import annotations
 
 import shutil
-from itertools import combinations
 from pathlib import Path
 
 from tools.queue.mover import States
 from tools.queue.proc import last_lines, must, run
 from tools.queue.scratch import Sources, checkout, copy_originals, git_am, make_repo, tree_hash
-from tools.series import Group, Queue, parse_diff
+from tools.series import Queue
 
 PATCH = "patch -p1 -F0 -E -s -f --no-backup-if-mismatch -i".split()
 
@@ -81,42 +80,14 @@ def refreshed(queue: Queue, sources: Sources, scratch: Path) -> dict[str, bytes]
 
 
 def check_refresh_stable(queue: Queue, sources: Sources, tmp_path: Path) -> list[str]:
-    """quilt refresh after each push leaves every patch as it is."""
+    """quilt refresh after each push leaves every patch as it is: with no mode bit, no rename, no empty
+    hunk and no file without one."""
     try:
         after = refreshed(queue, sources, tmp_path)
     except ValueError as error:
         return [str(error)]
     return [f"{patch.name}: quilt refresh changes it; this mends it: make refresh"
             for patch in queue.patches if after[patch.name] != patch.path.read_bytes()]
-
-
-def check_groups_apply(queue: Queue, sources: Sources, tmp_path: Path) -> list[str]:
-    """The ungated groups and any one gated group apply without the others, and do not touch.
-
-    A group that needs others is left out. One that needs patches of another gated group applies
-    behind these, and may touch what other groups touch. What a group changes and takes back is not
-    touched.
-    """
-    repo = make_repo(queue, sources, tmp_path / "groups-apply")
-    ungated = [patch for group in queue.groups if not group.gated for patch in group.patches]
-    findings = git_am(repo, ungated)
-    if findings:
-        return [f"ungated groups: {finding}" for finding in findings]
-    must(["git", "tag", "prepared"], repo)
-    ranges: dict[str, list[tuple[str, range]]] = {}
-    for group in queue.groups:
-        if not group.gated or queue.needs(group)[0]:
-            continue
-        checkout(repo, "prepared")
-        needed = [patch for patch in queue.patches
-                  if patch.name in queue.needs(group)[1] and patch not in ungated]
-        found = git_am(repo, [*needed, *group.patches])
-        findings += [f"group {group.name} without the others: {finding}" for finding in found]
-        if not found and not needed:
-            diff = must(["git", "diff", "-U3", "--no-renames", "prepared", "HEAD"], repo)
-            ranges[group.name] = [(change.path, range(hunk.start, hunk.start + hunk.count))
-                                  for change in parse_diff(diff) for hunk in change.hunks]
-    return findings + same_new_files(queue.groups) + overlaps(ranges)
 
 
 def check_groups_needs(queue: Queue, sources: Sources, tmp_path: Path) -> list[str]:
@@ -135,24 +106,4 @@ def check_groups_needs(queue: Queue, sources: Sources, tmp_path: Path) -> list[s
             checkout(repo, "base")
             if not git_am(repo, [patch for patch in chosen if patch.name != name]):
                 findings.append(f"group {group.name} applies without {name}: give the reason")
-    return findings
-
-
-def same_new_files(groups: list[Group]) -> list[str]:
-    """Report files that two gated groups both add."""
-    new = {group.name: {diff.path for patch in group.patches for diff in patch.files if diff.new}
-           for group in groups if group.gated}
-    return [f"groups {name} and {other} both add {path}"
-            for name, other in combinations(new, 2) for path in sorted(new[name] & new[other])]
-
-
-def overlaps(ranges: dict[str, list[tuple[str, range]]]) -> list[str]:
-    """Report lines (by file and number, context included) that two groups both touch."""
-    findings: list[str] = []
-    for name, other in combinations(ranges, 2):
-        for path, left in ranges[name]:
-            for file, right in ranges[other]:
-                shared = range(max(left.start, right.start), min(left.stop, right.stop))
-                if path == file and shared:
-                    findings.append(f"{path}: groups {name} and {other} touch at line {shared[0]}")
     return findings

@@ -13,8 +13,6 @@ from tools.series import BANNER, GATE, NEEDS, Patch, Queue
 
 SUBJECT = re.compile(r"^\[PATCH\] (?P<where>[A-Za-z0-9_./,-]+(?: [a-z0-9_-]+)?): (?P<what>\S.*)$")
 PERSON = re.compile(r"^[^<>@]+ <[^<>@\s]+@[^<>@\s]+>$")
-MODE_LINE = re.compile(r"^(?:old mode|new mode|deleted file mode|new file mode (?!100644$)"
-                       r"|rename |copy |similarity |GIT binary patch|Binary files ).*", re.M)
 # Words that end like another form of the verb but are not one
 IMPERATIVES = {"bring", "embed", "feed", "need", "shed", "speed", "string", "seed"}
 
@@ -118,28 +116,6 @@ def check_no_signed_off(queue: Queue) -> list[str]:
     """No patch certifies anything: who sends it does."""
     return [f"{patch.name}: has Signed-off-by:" for patch in queue.patches
             if re.search(r"^\s*Signed-off-by:", patch.text, re.M | re.I)]
-
-
-def check_no_empty_diffs(queue: Queue) -> list[str]:
-    """Each patch changes a line, and so does each of its files and hunks."""
-    findings: list[str] = []
-    for patch in queue.patches:
-        if not patch.files:
-            findings.append(f"{patch.name}: no diff")
-        if len(re.findall(r"^diff -|^Index: ", patch.diff, re.M)) > len(patch.files):
-            findings.append(f"{patch.name}: a file without hunks")
-        for diff in patch.files:
-            if not diff.hunks:
-                findings.append(f"{patch.name}: {diff.path}: no hunk")
-            findings += [f"{patch.name}: {diff.path}: an empty hunk" for hunk in diff.hunks
-                         if all(line[0] == " " for line in hunk.lines)]
-    return findings
-
-
-def check_mode_bits(queue: Queue) -> list[str]:
-    """No patch needs a mode bit, a rename or a binary: quilt drops them."""
-    return [f"{patch.name}: '{match[0].strip()}': quilt cannot carry it"
-            for patch in queue.patches for match in MODE_LINE.finditer(patch.diff)]
 
 
 def check_spelling(queue: Queue) -> list[str]:

@@ -3,17 +3,14 @@
 
 For each patch, the objects of the files it touches are built before and after it, in a copy of the
 tree (mover.py); a warning counts as new when it is there after the step and was not before,
-whatever its line. What an object builds with is kept (tools/proofs.py) under the contents of
-the touched files that it depends on. So after a change, an object is built at those steps at which
-one of these is not as it ever was, and at no others.
+whatever its line. What the objects of a state warn of is kept (tools/proofs.py) under the contents
+of all touched files at that state: after a change, its step and those after it are built.
 """
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -31,20 +28,17 @@ HEADER_OBJECTS = """
     kernel/sched/core.o kernel/sysctl.o lib/iov_iter.o mm/filemap.o mm/memory.o
 """.split()
 NOT_KERNEL = ("tools/", "Documentation/", "samples/", "scripts/", "rust/")
+# What no object is made of, whatever reads it
+NO_INPUT = ("Documentation/", "MAINTAINERS", "samples/", "tools/testing/")
 WARNING = re.compile(r"(?:warning|error): ")
 BUILDING = re.compile(r"^  (?:CC|AS|LDS|CC \[M\]|AS \[M\])\s+(\S+)$")
 FAILED = re.compile(r"\*\*\* \[[^\]]*?:? ?([\w./-]+)\] Error")
+# gcc refuses what is no constant; sparse 0.6.4 says it of each MODULE_LICENSE() and the like
+NO_CONSTANT = "error: bad constant expression"
 NO_SPARSE = "is not available or not up to date"
 UNQUAL = "static inline int u(const int *q) { __typeof_unqual__(*q) v = *q; return v; }\n"
-DEPENDENCIES = re.compile(r"^(?:source_\S+ := |  )(?!\$)(\S+)(?: \\)?$", re.M)
-NO_INPUT = ("Documentation/", "MAINTAINERS", "samples/", "tools/testing/")
-# Programs that the build makes and uses itself: no object notes their sources as read
-BUILD_TOOLS = ("tools/objtool/", "scripts/", "arch/x86/tools/")
-SOURCE = {".c", ".h", ".S"}
 # kbuild builds these from arch/x86 and from arch/x86/lib; at the same time the two collide
 TWICE = "arch/x86/lib/"
-# In place of an object: that Kconfig takes the configuration
-CONFIGURED = ".config"
 
 
 @dataclass
@@ -64,21 +58,6 @@ def normalise(line: str, places: list[Path]) -> str:
     return re.sub(r"\s+", " ", re.sub(r"\bline \d+\b", "line", line)).strip()
 
 
-def is_module_macro(line: str, places: list[Path]) -> bool:
-    """Whether this is what sparse 0.6.4 says of any MODULE_LICENSE(), module_param() and the like.
-
-    Their static assertion compares two lengths of a string, and sparse cannot tell that
-    __builtin_strlen() is constant.
-    """
-    found = re.match(r"(\S+?):(\d+):\d+: error: bad constant expression$", line)
-    paths = [place / found[1] for place in (Path(), *places)] if found else []
-    for path in (path for path in paths if path.is_file()):
-        source = ["", *path.read_text(errors="replace").splitlines(), ""]
-        number = min(int(found[2]), len(source) - 1)
-        return source[number].startswith(("MODULE_", "module_param("))
-    return False
-
-
 def split_output(text: str, places: list[Path]) -> dict[str, list[str]]:
     """Assign the warnings in make's output to the objects they came with.
 
@@ -90,7 +69,7 @@ def split_output(text: str, places: list[Path]) -> dict[str, list[str]]:
         if built := BUILDING.match(line):
             current = built[1]
             found[current] = set()
-        elif WARNING.search(line) and current and not is_module_macro(line, places):
+        elif WARNING.search(line) and current and NO_CONSTANT not in line:
             found[current].add(normalise(line, places))
     return {name: sorted(lines) for name, lines in found.items()}
 
@@ -120,50 +99,6 @@ def touched_objects(patch: Patch) -> list[str]:
     return sorted(objects)
 
 
-class Known:
-    """What objects are known to build with, whatever the state they were built at.
-
-    An object depends on the touched files that its last build has read, on each touched file that
-    is no C or assembly (Kconfig, Makefile, a table), and on which headers there are.
-    """
-
-    def __init__(self, states: States, inputs: dict) -> None:
-        """Args: the states, what all objects depend on, for a key."""
-        self.states = states
-        self.inputs = inputs
-        self.lists = proofs.Proofs("dependencies")
-        self.objects = proofs.Proofs("objects")
-        self.always = [path for path in states.paths if not path.startswith(NO_INPUT)
-                       and (Path(path).suffix not in SOURCE or path.startswith(BUILD_TOOLS))]
-
-    def key(self, state: int, name: str, dependencies: list[str]) -> str:
-        """Return the key of an object at a state, given the touched files that it has read."""
-        files = self.states.files(state)
-        headers = sorted(path for path in files if path.endswith(".h"))
-        read = {path: files.get(path) for path in [*self.always, *dependencies]}
-        return proofs.key(object=name, headers=headers, files=read, **self.inputs)
-
-    def dependencies(self, name: str) -> tuple[str, list[list[str]]]:
-        """Return the lists of touched files that builds of this object have read, and their key."""
-        index = proofs.key(object=name, paths=self.states.paths)
-        return index, self.lists.lookup(index) or []
-
-    def warnings(self, state: int, name: str) -> list[str] | None:
-        """Return the warnings of an object at a state, None when it has to be built."""
-        found = (self.objects.lookup(self.key(state, name, dependencies))
-                 for dependencies in self.dependencies(name)[1])
-        return next((warnings for warnings in found if warnings is not None), None)
-
-    def keep(self, state: int, name: str, read: set[str] | None, warnings: list[str]) -> None:
-        """Keep the warnings of an object that has read these files of the tree (None: unknown)."""
-        dependencies = [path for path in self.states.paths if Path(path).suffix in SOURCE
-                        and (read is None or path in read)]
-        index, lists = self.dependencies(name)
-        if dependencies not in lists:
-            self.lists.store(index, [*lists, dependencies])
-        self.objects.store(self.key(state, name, dependencies), warnings)
-
-
 class Stepper:
     """The tree that is moved from step to step, and what is built in it."""
 
@@ -175,6 +110,7 @@ class Stepper:
         self.make = ["make", "-C", self.mover.tree, f"O={self.out}", *compiler(self.config)]
         self.make += ["KBUILD_BUILD_TIMESTAMP=1", parallel(), "-k", "--output-sync=target"]
         self.checker = checker()
+        self.warnings: dict[str, list[str]] = {}  # of the last build of each object
 
     def prepare(self) -> None:
         """Make the tree, if need be; what was built of another one goes."""
@@ -199,13 +135,14 @@ class Stepper:
         return ""
 
     def build(self, objects: list[str]) -> tuple[dict[str, list[str]], dict[str, str]]:
-        """Build objects anew, but for those that the step's configuration leaves out.
+        """Let kbuild build objects, but for those that the step's configuration leaves out.
 
+        What it does not build again has the warnings of its last build.
         Returns the warnings of each that builds, and why each other does not ('' for all of them).
         """
         out = {name for name in objects if self.left_out(name)}
         objects = [name for name in objects if name not in out]
-        for name in objects:
+        for name in set(objects) - self.warnings.keys():
             (self.out / name).unlink(missing_ok=True)
         check = ["C=1", f"CHECK={self.checker}"] if self.checker else []
         twice = [name for name in objects if name.startswith(TWICE)]
@@ -214,7 +151,7 @@ class Stepper:
                 for words, names in (([], once), (["-j1"], twice)) if names]
         text = "".join(one.stdout for one in done)
         status = any(one.returncode for one in done)
-        warnings = split_output(text, [self.mover.tree, self.out])
+        self.warnings |= split_output(text, [self.mover.tree, self.out])
         failed = set(FAILED.findall(text)) if status else set()
         failed |= {name for name in objects if not (self.out / name).is_file()}
         broken = {name: f"{name} does not build: {first_error(text, name)}"
@@ -223,8 +160,8 @@ class Stepper:
             broken[""] = "make: the kernel's build refuses this sparse"
         elif status and not broken:
             broken[""] = f"make: {first_error(text, '')}"
-        built = {name: warnings.get(name, []) for name in objects if name not in broken}
-        return built | {name: [] for name in out}, broken
+        self.warnings = {name: lines for name, lines in self.warnings.items() if name not in broken}
+        return {name: self.warnings.get(name, []) for name in (*objects, *out)}, broken
 
     def left_out(self, name: str) -> bool:
         """Whether the Makefile of its directory leaves an object out of this configuration."""
@@ -233,26 +170,6 @@ class Stepper:
         rule = rf"^obj-\$\((CONFIG_\w+)\)\s*\+=(?:.*\s)?{re.escape(path.name)}(?:\s|$)"
         found = makefile.is_file() and re.search(rule, makefile.read_text(), re.M)
         return bool(found) and f"\n{found[1]}=" not in f"\n{(self.out / '.config').read_text()}"
-
-    def files_in(self, command: Path) -> set[str]:
-        """Return the files of the tree that kbuild notes in a .cmd file as read."""
-        words = DEPENDENCIES.findall(command.read_text(errors="replace"))
-        full = [os.path.normpath(self.out / word) for word in words]
-        root = f"{self.mover.tree}/"
-        return {path.removeprefix(root) for path in full if path.startswith(root)}
-
-    def read(self, objects: Iterable[str]) -> dict[str, set[str] | None]:
-        """Return the files of the tree that the last builds of objects read, None when not known.
-
-        With those of the headers that kbuild makes of constants of the compiler.
-        """
-        constants = set().union(*(self.files_in(path) for path in self.out.rglob(".*.s.cmd")))
-        found = {}
-        for name in objects:
-            command = (self.out / name).with_name(f".{Path(name).name}.cmd")
-            files = self.files_in(command) if command.is_file() else set()
-            found[name] = files | constants if files.intersection(sources_of(name)) else None
-        return found
 
 
 def sources_of(name: str) -> list[str]:
@@ -300,10 +217,10 @@ def run_steps(queue: Queue, sources: Sources, config: Path, build: Path) -> tupl
     tree = fingerprint(listing(kernel), set(queue.paths))
     words = compiler(stepper.config)
     cc = " ".join(words).replace("LLVM=1", "clang").replace("LLVM=", "clang").removeprefix("CC=")
-    known = Known(states, {
-        "tree": tree, "config": stepper.config, "code": code, "make": [stepper.checker, *words],
-        "sparse": proofs.version("sparse"), "tools": proofs.toolchain(*cc.split()),
-        "variables": proofs.variables()})
+    inputs = {"tree": tree, "config": stepper.config, "code": code, "make": [stepper.checker, *words],
+              "sparse": proofs.version("sparse"), "tools": proofs.toolchain(*cc.split()),
+              "variables": proofs.variables()}
+    known = proofs.Proofs("steps")
     objects = [set(touched_objects(patch)) for patch in queue.patches]
     steps = [Step(patch.name) for patch in queue.patches]
     was: list[str] = []
@@ -311,23 +228,19 @@ def run_steps(queue: Queue, sources: Sources, config: Path, build: Path) -> tupl
     for state in range(len(steps) + 1):
         after = objects[state - 1] if state else set()
         before = objects[state] if state < len(steps) else set()
-        names = [CONFIGURED, *wanted(after | before, states, state, kernel, config.parent)]
-        found = {name: known.warnings(state, name) for name in names}
-        missing = [name for name in names if found[name] is None]
-        broken: dict[str, str] = {}
-        if missing:
+        names = wanted(after | before, states, state, kernel, config.parent)
+        files = {path: content for path, content in states.files(state).items()
+                 if not path.startswith(NO_INPUT)}
+        key = proofs.key(files=files, objects=names, **inputs)
+        found, broken = known.lookup(key), {}
+        if found is None:
             if cached:
                 stepper.prepare()
             cached = False
             problem = stepper.go(state)
-            built, broken = {}, {"": problem}
-            if not problem:
-                known.keep(state, CONFIGURED, set(), [])
-                built, broken = stepper.build([name for name in missing if name != CONFIGURED])
-            found |= built
-            if "" not in broken:
-                for name, read in stepper.read(built).items():
-                    known.keep(state, name, read, built[name])
+            found, broken = ({}, {"": problem}) if problem else stepper.build(names)
+            if not broken:
+                known.store(key, found)
         if state:
             mine = [text for name, text in broken.items() if name not in before - after]
             steps[state - 1].broken = mine

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tools.queue import checks_apply as checks
-from tools.queue.fixtures import LINES, Builder
+from tools.queue.fixtures import Builder
 from tools.queue.mover import States
 from tools.queue.scratch import Sources
 from tools.queue.verdict import no_finding, none, some
@@ -36,7 +36,6 @@ test_apply_patch = way_applies("patch")
 test_apply_git_am = way_applies("git_am")
 test_apply_quiltimport = way_applies("quiltimport")
 test_refresh_stable = no_finding(checks.check_refresh_stable)
-test_groups_apply = no_finding(checks.check_groups_apply)
 test_groups_needs = no_finding(checks.check_groups_needs)
 
 
@@ -51,7 +50,8 @@ def test_selftest_apply(builder: Builder, tmp_path: Path) -> None:
 
 
 def test_selftest_refresh_stable(builder: Builder, tmp_path: Path) -> None:
-    queue = builder.patch(SUBJECT).alter(SUBJECT, "--- a/lib/a.c", "Index: a/lib/a.c\n--- a/lib/a.c")
+    mode = "diff --git a/lib/a.c b/lib/a.c\nold mode 100644\nnew mode 100755\n"
+    queue = builder.patch(SUBJECT).alter(SUBJECT, "--- a/lib/a.c", f"{mode}--- a/lib/a.c")
     some(checks.check_refresh_stable(queue, builder.sources, tmp_path / "bad"), "changes it")
 
 
@@ -62,11 +62,3 @@ def test_selftest_groups_needs(builder: Builder, tmp_path: Path) -> None:
     found = checks.check_groups_needs(builder.write(), builder.sources, tmp_path)
     some(found, "group immediate with what it needs: git am")
     some(found, "group usercopy applies without lib-b-add-it.patch")
-
-
-def test_selftest_groups_apply(builder: Builder, tmp_path: Path) -> None:
-    builder.group("immediate").line("lib: Do this", 5).tree["lib/a.c"] = LINES
-    builder.group("usercopy").line("lib: Do that", 11)
-    builder.group("colouring").line("lib: Do more", 12)
-    found = checks.check_groups_apply(builder.write(), builder.sources, tmp_path)
-    some(found, "groups immediate and usercopy touch at line 8", "group colouring without the others")

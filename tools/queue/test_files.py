@@ -22,8 +22,6 @@ test_series_files = no_finding(checks.check_series_files)
 test_covers = no_finding(check_covers)
 test_headers_complete = no_finding(checks.check_headers_complete)
 test_no_signed_off = no_finding(checks.check_no_signed_off)
-test_no_empty_diffs = no_finding(checks.check_no_empty_diffs)
-test_mode_bits = no_finding(checks.check_mode_bits)
 test_spelling = codespell(no_finding(checks.check_spelling))
 
 
@@ -65,8 +63,3 @@ def test_selftest_headers_complete(builder: Builder) -> None:
     some(checks.check_headers_complete(queue), "capital", "imperative", "full stop")
     queue = builder.alter(SUBJECT, "Patch-mainline:", "Status:")
     some(checks.check_headers_complete(queue), "Patch-mainline")
-
-
-def test_selftest_no_empty_diffs(builder: Builder) -> None:
-    queue = builder.patch(SUBJECT).alter(SUBJECT, "-line 20\n+changed 20\n", " line 20\n")
-    some(checks.check_no_empty_diffs(queue), "an empty hunk")

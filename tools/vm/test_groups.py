@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Each group alone: `make GROUP=x && make test GROUP=x` in a clean clone builds, boots and passes.
 
-The clone is CF_BUILD/group-x, removed when it passed; downloads, ccache and verdicts are those of
-CF_CACHE.
+The clone of HEAD is CF_BUILD/group-x, removed when it passed; downloads, ccache and verdicts are
+those of CF_CACHE.
 """
 
 import json
@@ -15,7 +15,6 @@ from pathlib import Path
 import pytest
 
 from tools import groups
-from tools.queue.checks_repo import repo_files
 from tools.vm import boots
 
 pytestmark = pytest.mark.full
@@ -23,18 +22,6 @@ PASSED_ON = (
     "PATH HOME CC HOSTCC LLVM LINUX_TARBALL LINUX_SHA256 KVM FRESH CCACHE_DIR "
     "CCACHE_MAXSIZE XDG_CACHE_HOME DEBIAN_FRONTEND PIP_INDEX_URL DEBIAN_MIRROR INSTALL JOBS "
     "http_proxy https_proxy no_proxy").split()
-
-
-def clone(where: Path) -> None:
-    """Make a repository with one commit of the files of this one."""
-    shutil.rmtree(where, ignore_errors=True)
-    for path in repo_files(groups.ROOT):
-        target = where / path.relative_to(groups.ROOT)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(path, target, follow_symlinks=False)
-    for words in (["init", "-q"], ["add", "-A"],
-                  ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "all"]):
-        subprocess.run(["git", *words], cwd=where, check=True, stdin=subprocess.DEVNULL)
 
 
 def must_make(where: Path, *words: str) -> None:
@@ -59,7 +46,8 @@ def check_of(group: str) -> Callable[[], None]:
     """Return the test of a group."""
     def test() -> None:
         where = Path(os.environ["CF_BUILD"]) / f"group-{group}"
-        clone(where)
+        shutil.rmtree(where, ignore_errors=True)
+        subprocess.run(["git", "clone", "-q", groups.ROOT, where], check=True)
         ids = passed(where, group)
         wanted = boots.chosen(boots.read_tables([group]), [], "test", [group])
         assert {f"vm/boot_{boot.name}" for boot in wanted} <= ids
