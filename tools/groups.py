@@ -26,7 +26,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tools.series import Queue, load_queue  # noqa: E402
+from tools.series import Patch, Queue, load_queue  # noqa: E402
 
 ENTRY = re.compile(r"^\s*(?:menu)?config (\w+)$")
 PROMPT = re.compile(r"\s+(?:bool|tristate|int|hex|string|prompt)\s+[\"']")
@@ -93,10 +93,10 @@ def kselftests(groups: Iterable[str]) -> dict[str, tuple[str, list[str]]]:
     return found
 
 
-def options(series: Queue) -> list[str]:
-    """Return the options with a prompt that the gated patches add to Kconfig files, sorted."""
+def options(patches: Iterable[Patch]) -> list[str]:
+    """Return the options with a prompt that patches add to Kconfig files, sorted."""
     found = set()
-    for patch in (patch for group in series.groups if group.gated for patch in group.patches):
+    for patch in patches:
         for diff in patch.files:
             symbol = ""
             for line in diff.added if Path(diff.path).name.startswith("Kconfig") else ():
@@ -110,7 +110,8 @@ def options(series: Queue) -> list[str]:
 def fragment(series: Queue, tree: Path, name: str) -> str:
     """Return the text of a fragment; raises GroupError when there is none of that name."""
     if name == "all-off":
-        return "".join(f"# CONFIG_{symbol} is not set\n" for symbol in options(series))
+        gated = (patch for group in series.groups if group.gated for patch in group.patches)
+        return "".join(f"# CONFIG_{symbol} is not set\n" for symbol in options(gated))
     groups = pushed(series, tree)
     if name == "all-on" and not groups:
         raise GroupError(f"no patch of the series is on {tree}: run make apply")

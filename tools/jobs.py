@@ -61,23 +61,18 @@ def read_jobs() -> dict[str, Job]:
     return jobs
 
 
-def inputs(job: Job) -> dict[str, str]:
-    """Return the hash of each file of the repository that a job reads, by name: the published results
-    are read by the job that looks for stale ones."""
-    names = ["patches", "configs", "tools", "selftests"]
-    names += ["Documentation/results"] if job.folder.name == "results" else []
-    files = proofs.contents(ROOT, "series", "Makefile", "pytest.ini", *(f"{name}/**/*" for name in names))
-    return {name: content for name, content in files.items() if "__pycache__" not in name}
-
-
 def key(job: Job) -> str:
-    """Return the hash of all that the verdict on a job depends on: repository, tree, tools."""
+    """Return the hash of all that the verdict on a job depends on: repository, tree, tools. The published
+    results are read by the job that looks for stale ones."""
+    read = ["patches", "configs", "tools", "selftests"]
+    read += ["Documentation/results"] if job.folder.name == "results" else []
+    files = proofs.contents(ROOT, "series", "Makefile", "pytest.ini", *(f"{name}/**/*" for name in read))
     tree = Path(os.environ["CF_TREE"])
     touched = {path: proofs.content(tree / path) for path in groups.queue().paths}
     return proofs.key(
         name=job.name, work=job.work, kvm=os.environ.get("KVM", "0"), variables=proofs.variables(),
         compiler=proofs.toolchain(*os.environ.get("CC", "gcc").split()),
-        files=inputs(job),
+        files={name: content for name, content in files.items() if "__pycache__" not in name},
         tree=touched, base=fingerprint(listing(tree), set(touched)),
         tools={name: proofs.version(name) for name in PROGRAMS})
 

@@ -19,30 +19,20 @@ from pathlib import Path
 GATE = "# --- gated from here ---"
 BANNER = re.compile(r"^# --- group (?P<name>[a-z-]+): (?P<why>\S.*) ---$")
 NEEDS = re.compile(r"^# needs: (?P<words>[^()]+?)(?: \((?P<why>.+)\))?$")
-HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+\d+(?:,(\d+))? @@")
-
-
-@dataclass
-class Hunk:
-    """One hunk: the first line and the number of lines it replaces, its own lines as they are."""
-
-    start: int
-    count: int
-    lines: list[str] = field(default_factory=list)
+HUNK = re.compile(r"^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 
 
 @dataclass
 class FileDiff:
-    """The change of one file; new says that the file appears."""
+    """The change of one file: the lines of each hunk as they are."""
 
     path: str
-    new: bool
-    hunks: list[Hunk] = field(default_factory=list)
+    hunks: list[list[str]] = field(default_factory=list)
 
     @property
     def added(self) -> list[str]:
         """All added lines of the file."""
-        return [line[1:] for hunk in self.hunks for line in hunk.lines if line[0] == "+"]
+        return [line[1:] for hunk in self.hunks for line in hunk if line[0] == "+"]
 
 
 @dataclass(frozen=True)
@@ -179,19 +169,16 @@ def parse_diff(text: str) -> list[FileDiff]:
             if kind not in " +-\\":
                 raise ValueError(f"a hunk is cut short at '{line}'")
             if kind != "\\":
-                files[-1].hunks[-1].lines.append(line or " ")
+                files[-1].hunks[-1].append(line or " ")
             old -= kind in " -"
             new -= kind in " +"
             continue
         if before.startswith("--- ") and line.startswith("+++ "):
             was, now = (name[4:].split("\t")[0].strip() for name in (before, line))
-            path = was if now == os.devnull else now
-            files.append(FileDiff(path.partition("/")[2], was == os.devnull))
+            files.append(FileDiff((was if now == os.devnull else now).partition("/")[2]))
         elif files and (match := HUNK.match(line)):
-            start, old, new = (int(number or 1) for number in match.groups())
-            files[-1].hunks.append(Hunk(start, old))
-            # With -p ab both names are the file's, also for a new one
-            files[-1].new |= start == old == 0
+            old, new = (int(number or 1) for number in match.groups())
+            files[-1].hunks.append([])
         before = line
     if old > 0 or new > 0:
         raise ValueError("a hunk is cut short")

@@ -161,7 +161,7 @@ class Stepper:
         elif status and not broken:
             broken[""] = f"make: {first_error(text, '')}"
         self.warnings = {name: lines for name, lines in self.warnings.items() if name not in broken}
-        return {name: self.warnings.get(name, []) for name in (*objects, *out)}, broken
+        return {name: self.warnings.get(name, []) for name in objects} | {name: [] for name in out}, broken
 
     def left_out(self, name: str) -> bool:
         """Whether the Makefile of its directory leaves an object out of this configuration."""

@@ -12,13 +12,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from tools.groups import fragment_lines
+from tools.groups import fragment_lines, options
 from tools.proofs import Proofs, key
 from tools.queue.proc import each, jobs, last_lines, run
 from tools.series import Patch, Queue
 
 MOST_WAIVERS = 10
-HELP_LINES = 3
 CHECKPATCH_LINE = re.compile(
     r"^(?:\S+?:\d+: |)(?P<level>ERROR|WARNING|CHECK):(?P<type>[A-Z0-9_]+): (?P<text>.*)$"
 )
@@ -180,58 +179,19 @@ def check_kernel_doc(queue: Queue, kernel: Path, base: Path, final: Path) -> lis
     return sorted(doc_warnings(paths, final, kernel) - doc_warnings(paths, base, kernel))
 
 
-def kconfig_entry(text: str, symbol: str) -> list[str]:
-    """Return the lines of `config SYMBOL` up to the next entry."""
-    lines = text.splitlines()
-    entry: list[str] = []
-    for line in lines:
-        if re.match(rf"\s*(menu)?config {symbol}\s*$", line):
-            entry.append(line)
-        elif entry and re.match(
-            r"(menu)?config |menu |endmenu|choice|endchoice|if |endif|source ", line
-        ):
-            break
-        elif entry:
-            entry.append(line)
-    return entry
-
-
 def check_kconfig_documented(queue: Queue, final: Path) -> list[str]:
-    """New options that a user sees have help, and a document names them.
+    """A document names each new option that has a prompt, and none is on by default.
 
-    Symbols without a prompt need neither: nobody is asked about them.
+    checkpatch looks at the help. Args: the queue, the touched files after the series.
     """
     documents = [final / path for path in queue.paths if path.startswith("Documentation/")]
     documents += [queue.root / "README.md", *(queue.root / "Documentation").glob("*.rst")]
     known = "\n".join(path.read_text(errors="replace") for path in documents if path.is_file())
-    findings: list[str] = []
-    for patch in queue.patches:
-        for diff in patch.files:
-            if not Path(diff.path).name.startswith("Kconfig") or not (final / diff.path).is_file():
-                continue
-            text = (final / diff.path).read_text(errors="replace")
-            for symbol in re.findall(r"^\s*(?:menu)?config (\w+)$", "\n".join(diff.added), re.M):
-                entry = kconfig_entry(text, symbol)
-                where = f"{patch.name}: {diff.path}: {symbol}"
-                findings += [f"{where}: {line}" for line in entry_findings(entry, symbol, known)]
-    return findings
-
-
-def entry_findings(entry: list[str], symbol: str, known: str) -> list[str]:
-    """Return what one Kconfig entry lacks; known is the text of all documents."""
-    prompt = re.compile(r'\s+(?:bool|tristate|int|hex|string|prompt)\s+["\']')
-    if not any(prompt.match(line) for line in entry):
-        return []
-    findings: list[str] = []
-    start = next((at for at, line in enumerate(entry) if line.strip() == "help"), len(entry))
-    lines = [line for line in entry[start + 1 :] if line.strip()]
-    if len(lines) < HELP_LINES:
-        findings.append(f"{len(lines)} lines of help, at least {HELP_LINES}")
-    if any(re.match(r"\s+default y\b", line) for line in entry):
-        findings.append("default y")
-    if not re.search(rf"\b(?:CONFIG_)?{symbol}\b", known):
-        findings.append("named in no document")
-    return findings
+    findings = [f"{symbol}: named in no document" for symbol in options(queue.patches)
+                if not re.search(rf"\b(?:CONFIG_)?{symbol}\b", known)]
+    return findings + [f"{patch.name}: {diff.path}: default y" for patch in queue.patches
+                       for diff in patch.files if Path(diff.path).name.startswith("Kconfig")
+                       and re.search(r"^\s+default y\b", "\n".join(diff.added), re.M)]
 
 
 def check_base_config(fragment: str, debian: str) -> list[str]:

@@ -35,7 +35,7 @@ def middle(queue: Queue) -> tuple[Patch, str]:
     for at, patch in sorted(enumerate(queue.patches), key=lambda pair: abs(pair[0] - half)):
         later = touched(queue.patches[at + 1 :])
         for diff in patch.files:
-            if diff.path in later and diff.path.endswith(".c") and not diff.new:
+            if diff.path in later and diff.path.endswith(".c"):
                 return patch, diff.path
     raise AssertionError("no such patch")
 

@@ -29,7 +29,6 @@ def test_selftest_parser(builder: Builder) -> None:
     queue = builder.edit(SUBJECT, {"lib/a.c": "one\n", "lib/b.c": "x\n--- y\n"}).write()
     (patch,) = queue.patches
     assert [diff.path for diff in patch.files] == ["lib/a.c", "lib/b.c"]
-    assert [diff.new for diff in patch.files] == [False, True]
     assert patch.files[1].added == ["x", "--- y"]
     assert patch.header("From").startswith("Ann")
     with pytest.raises(ValueError, match="cut short"):

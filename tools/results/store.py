@@ -101,7 +101,7 @@ def group_hash(queue: Queue, group: str) -> str:
     hunks are: a hunk that another patch moved is the same."""
     files = [file for of in queue.groups if of.name == group for patch in of.patches for file in patch.files
              if file.path.startswith(BUILT) or not file.path.startswith(UNBUILT)]
-    return digest(repr([(file.path, [hunk.lines for hunk in file.hunks]) for file in files]).encode())
+    return digest(repr([(file.path, file.hunks) for file in files]).encode())
 
 
 @functools.cache
