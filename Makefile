@@ -15,10 +15,9 @@ export BUILD
 $(foreach v,$(given),$(if $($(v)),$(eval export $(v)),$(eval unexport $(v))))
 
 stage = tools/stage.sh
-texts = $(wildcard $(patsubst %,selftests/%/text.py,$(or $(GROUP),*)))
 
 .PHONY: all help preflight tools base apply unapply kernel kselftests boot shell \
-	refresh lint check model model-tables text identity test test-full test-bare \
+	refresh lint check model model-tables identity test test-full test-bare \
 	bench results-add docs export branch mail ktap clean distclean
 
 all: ## Tools, base, push the series (GROUP=: one group), build with every option on, boot once
@@ -68,11 +67,6 @@ model: $(if $(filter --kernel% --help,$(ARGS)),tools,kernel) ## Count cache miss
 model-tables: ## Count the published table of GROUP= again, on the kernels built for it
 	@$(MAKE) GROUP= apply
 	+@GROUP= tools/model.sh tools.model.published "$(GROUP)"
-text: ## Count the text that the options add to x86_64's defconfig (30 minutes, GROUP=)
-	@[ -n "$(texts)" ] || { echo "make text: error: no table of text of group $(GROUP)" >&2; exit 1; }
-	@$(MAKE) GROUP= apply
-	@set -e; for file in $(texts); do \
-		name=$${file%.py}; "$(BUILD)/venv/bin/python" -m "$${name//\//.}"; done
 identity: apply ## With every option off, the gated patches change no instruction (FRESH=1)
 	+@tools/identity/identity.py
 test: ## All checks, or those of GROUP=; ends with the numbers passed, failed, skipped

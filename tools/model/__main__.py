@@ -16,6 +16,7 @@ import json
 import re
 import shlex
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -34,6 +35,7 @@ from tools.results.store import digest, write_whole
 
 QEMU = "qemu-system-x86_64"
 MEMORY = "1G"  # of the guest; the plugin models 2 GiB at most
+SECTIONS = (".text", "__ex_table", ".altinstructions", ".altinstr_replacement")
 FIRST_RANGE = 48  # labels from here on are those of --range, as tags.h says
 MAX_RANGES = 16
 
@@ -57,14 +59,18 @@ def pairs(words: list[str], known: dict[str, str], what: str) -> dict[str, str]:
 
 def about_kernel(kernel: Path) -> dict[str, Any]:
     """Return the version, compiler, hash of the series (as tools/kernel.sh noted it) and of the
-    image, and the configuration of an O= directory. Raises OSError."""
+    image, the bytes of SECTIONS and the configuration of an O= directory. Raises OSError."""
     series = kernel / ".series"
     compiler = re.search(r'LINUX_COMPILER\s+"([^"]*)"',
                          (kernel / "include/generated/compile.h").read_text())
+    sizes = subprocess.run(["size", "-A", "-d", kernel / "vmlinux"], capture_output=True, text=True,
+                           check=False).stdout
     return {"release": (kernel / "include/config/kernel.release").read_text().strip(),
             "compiler": compiler[1] if compiler else "unknown",
             "series": series.read_text().strip() if series.exists() else "unknown",
             "image": digest((kernel / "arch/x86/boot/bzImage").read_bytes()),
+            "bytes": {words[0]: int(words[1]) for words in map(str.split, sizes.splitlines())
+                      if words and words[0] in SECTIONS},
             "configuration": {"name": kernel.name,
                               "hash": digest((kernel / ".config").read_bytes())}}
 
@@ -177,7 +183,7 @@ def make_parser() -> Parser:
     for name, metavar, about in (
             ("set", "NAME=VALUE", "settings of the workload"),
             ("geometry", "NAME=VALUE",
-             "of the caches: l1d|l2|llc=SIZE:WAYS (or full), policy=lru|fifo, nt=evict|keep"),
+             "of the caches: l1d|l2|llc=SIZE:WAYS (or full)"),
             ("range", "FUNCTION", "a label of its own for a function, callees left out"),
             ("append", "PARAMETER", "kernel parameters")):
         add(f"--{name}", action="extend", nargs="+", default=[], metavar=metavar, help=about)

@@ -28,7 +28,6 @@ WRITERS = ("writers --set file_kib=1024 writers=2 --range rep_movs_alternative"
 BOOTS = {
     "calibrate": "calibrate",
     "larger": "calibrate --geometry l1d=64K:16 l2=512K:8 llc=2M:32",
-    "keep": "calibrate --geometry nt=keep",
     "full": "calibrate --geometry l1d=32K:full l2=256K:full llc=1M:full",
     "ring_1": RING,
     "ring_2": RING,

@@ -72,12 +72,10 @@ def expected(geometry: dict[str, Any]) -> dict[str, Expected]:
     of reads must push all else out, 16 KiB must fit L1D, 64 KiB the LLC.
     """
     sizes = [geometry[level]["size"] for level in LEVELS]
-    if (geometry["policy"] != "lru" or sizes[0] < 16 * KIB or sizes[2] < 64 * KIB
-            or sum(sizes) >= 3072 * KIB):
-        raise ValueError("the arithmetic is for LRU, an L1D of 16 KiB and more, an "
-                         "LLC of 64 KiB and more, and less than 3 MiB in all")
+    if sizes[0] < 16 * KIB or sizes[2] < 64 * KIB or sum(sizes) >= 3072 * KIB:
+        raise ValueError("the arithmetic is for an L1D of 16 KiB and more, an LLC of 64 KiB and more, "
+                         "and less than 3 MiB in all")
     large, small, stores_nt = 64 * KIB // LINE, 16 * KIB // LINE, 16 * KIB // 8
-    keep = geometry["nt"] == "keep"
 
     def cold_loads(bytes_: int) -> Expected:
         return Expected(loads=bytes_ // LINE, load_misses=cold(LINE, bytes_ // LINE))
@@ -98,14 +96,12 @@ def expected(geometry: dict[str, Any]) -> dict[str, Expected]:
         "write_again": Expected(stores=large, store_misses=in_turn(geometry, LINE, large, 1)),
         "write_back": written_back,
         "write_clean": cold_loads(1024 * KIB),
-        # movnti brings no line in, and takes one that it hits out or leaves it (nt=keep)
+        # movnti brings no line in, and takes one that it hits out
         "nt_cold": Expected(stores_nt=stores_nt),
         "nt_read_back": cold_loads(16 * KIB),
         "nt_hit": Expected(stores_nt=stores_nt),
-        "nt_hit_read": Expected(
-            loads=small,
-            load_misses=in_turn(geometry, LINE, small, 1) if keep else cold(LINE, small)),
-        "nt_dirty": Expected(stores_nt=stores_nt, writebacks=0 if keep else small),
+        "nt_hit_read": cold_loads(16 * KIB),
+        "nt_dirty": Expected(stores_nt=stores_nt, writebacks=small),
         # Sixteen loads of eight bytes, four of them in the next line
         "split": Expected(loads=32, load_misses=(32, 32, 32)),
         "cpu0_writes": Expected(stores=small, store_misses=cold(LINE, small)),

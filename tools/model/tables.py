@@ -24,8 +24,7 @@ def geometry_words(geometry: dict[str, Any]) -> str:
         kib = geometry[level]["size"] >> 10
         size = f"{kib}K" if kib % 1024 else f"{kib >> 10}M"
         caches.append(f"{HEADS[level]} {size}:{geometry[level]['ways']}")
-    return ", ".join([*caches, geometry["policy"].upper(), f"NT stores {geometry['nt']}",
-                      f"CPUs: {geometry['cpus']}"])
+    return ", ".join([*caches, f"CPUs: {geometry['cpus']}"])
 
 
 def headline(result: dict[str, Any]) -> str:

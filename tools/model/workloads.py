@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 # What the tables are made for by default: the core of a server of 2023 (48 KiB, 12 ways) with a
 # small share of an LLC.
-GEOMETRY = {"l1d": "48K:12", "l2": "1M:16", "llc": "8M:16", "policy": "lru", "nt": "evict"}
+GEOMETRY = {"l1d": "48K:12", "l2": "1M:16", "llc": "8M:16"}
 
 
 class ModelError(RuntimeError):

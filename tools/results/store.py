@@ -2,10 +2,10 @@
 """Published tables: the files Documentation/results/GROUP/TABLE.json, and whether they are of
 today's files.
 
-A table has its provenance once, then a line for each cell. "kind" is timed, modelled or counted. A
-timed table has a list "blocks", one for each CPU model, each with a provenance and cells of its
-own. "depends" is the hash of each file that a table or a block depends on, and that of the patches
-of its group.
+A table has its provenance once, then a line for each cell. "kind" is timed or modelled. A timed
+table has a list "blocks", one for each CPU model, each with a provenance and cells of its own.
+"depends" is the hash of each file that a table or a block depends on, and that of the patches of
+its group.
 """
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def read(group: str, name: str) -> Table:
     """Return a group's table; raises OSError, and ValueError for a file that is none."""
     path = file_of(group, name)
     table = json.loads(path.read_text(encoding="utf-8"))
-    if not isinstance(table, dict) or table.get("kind") not in ("timed", "modelled", "counted"):
+    if not isinstance(table, dict) or table.get("kind") not in ("timed", "modelled"):
         raise ValueError(f"{path.relative_to(PUBLISHED)} is no table")
     return table
 
@@ -187,7 +187,7 @@ def tables() -> Iterator[tuple[str, str, Table]]:
         yield path.parent.name, path.stem, read(path.parent.name, path.stem)
 
 
-def stale(kinds: tuple[str, ...] = ("timed", "modelled", "counted")) -> list[str]:
+def stale(kinds: tuple[str, ...] = ("timed", "modelled")) -> list[str]:
     """Return a line for each table of these kinds that is not of today's files.
 
     A block of a CPU model that is not this machine's is listed with its series, and is no stale

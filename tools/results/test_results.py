@@ -24,8 +24,8 @@ static = pytest.mark.static
 
 @pytest.mark.full
 def test_stale_tables() -> None:
-    """What is modelled or counted is of today's files."""
-    found = store.stale(("modelled", "counted"))
+    """What is modelled is of today's files."""
+    found = store.stale(("modelled",))
     assert not found, "\n".join(found)
 
 
@@ -129,7 +129,7 @@ def test_stale_says_why(repository: Path, what: str, said: str) -> None:
         with pytest.raises(ValueError, match="no file programs"):
             store.depends("toy", ["programs"])
     assert store.stale() == ([f"stale: toy/model, modelled, of series x: {said}"] if said else [])
-    assert store.stale(("counted",)) == []
+    assert store.stale(("timed",)) == []
 
 
 @static

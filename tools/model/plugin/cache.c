@@ -35,7 +35,7 @@ void *memory_new(size_t n, size_t size)
 	return memory;
 }
 
-const char *cache_init(struct cache *cache, const struct geometry *geometry, bool fifo)
+const char *cache_init(struct cache *cache, const struct geometry *geometry)
 {
 	uint64_t lines = geometry->size >> LINE_SHIFT, ways = geometry->ways ?: lines, sets;
 
@@ -49,7 +49,6 @@ const char *cache_init(struct cache *cache, const struct geometry *geometry, boo
 	if (lines % ways || sets & (sets - 1))
 		return "size / (ways * 64), the number of sets, is not a power of two";
 
-	cache->fifo = fifo;
 	cache->ways = ways;
 	cache->set_mask = sets - 1;
 	cache->nodes = memory_new(sets + lines, sizeof(*cache->nodes));
@@ -84,8 +83,7 @@ bool cache_lookup(struct cache *cache, uint32_t line, bool dirty)
 		at = cache->place[line];
 		if (!at)
 			return false;
-		if (!cache->fifo)
-			move(cache->nodes, at, set);
+		move(cache->nodes, at, set);
 	}
 	cache->nodes[at].entry |= dirty;
 	return true;

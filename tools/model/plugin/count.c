@@ -247,9 +247,7 @@ static void write_geometry(const struct machine *machine, FILE *file)
 			geometry->size);
 		fprintf(file, geometry->ways ? "%u}, " : "\"full\"}, ", geometry->ways);
 	}
-	fprintf(file, "\"line\": %u, \"policy\": \"%s\", \"nt\": \"%s\", \"cpus\": %d},\n",
-		LINE_SIZE, machine->fifo ? "fifo" : "lru", machine->nt_keep ? "keep" : "evict",
-		machine->cpus);
+	fprintf(file, "\"line\": %u, \"cpus\": %d},\n", LINE_SIZE, machine->cpus);
 }
 
 /* For each tally [address, mask of the labels, COUNTS numbers]; returns all accesses */

@@ -40,16 +40,7 @@ bool machine_setting(struct machine *machine, const char *text)
 		if (value)
 			return read_geometry(value, &machine->geometry[level]);
 	}
-	value = value_of(text, "policy", '=');
-	if (value) {
-		machine->fifo = !strcmp(value, "fifo");
-		return machine->fifo || !strcmp(value, "lru");
-	}
-	value = value_of(text, "nt", '=');
-	if (!value)
-		return false;
-	machine->nt_keep = !strcmp(value, "keep");
-	return machine->nt_keep || !strcmp(value, "evict");
+	return false;
 }
 
 static struct cache *cache_of(struct machine *machine, unsigned int cpu, enum level level)
@@ -66,7 +57,7 @@ const char *machine_init(struct machine *machine)
 	for (level = L1D; level < LEVELS && !error; level++)
 		for (int cpu = 0; cpu < (level == LLC ? 1 : machine->cpus) && !error; cpu++)
 			error = cache_init(cache_of(machine, cpu, level),
-					   &machine->geometry[level], machine->fifo);
+					   &machine->geometry[level]);
 	if (error) {
 		snprintf(message, sizeof(message), "wrong geometry of %s: %s",
 			 level_names[level - 1], error);
@@ -134,17 +125,13 @@ static struct held recall(struct machine *machine, unsigned int mask, uint32_t l
 	return held;
 }
 
-static void store_nt(struct machine *machine, unsigned int cpu, uint32_t line)
+/* It takes the line out of all caches */
+static void store_nt(struct machine *machine, uint32_t line)
 {
-	unsigned int taken = machine->sharers[line];
-	struct held held;
+	struct held held = recall(machine, machine->sharers[line], line, false);
 
-	if (machine->nt_keep)
-		taken &= ~(1u << cpu);
-	held = recall(machine, taken, line, false);
-	machine->sharers[line] &= ~taken;
-	if (!machine->nt_keep)
-		note(&held, cache_remove(&machine->llc, line));
+	machine->sharers[line] = 0;
+	note(&held, cache_remove(&machine->llc, line));
 	machine->writebacks += held.dirty;
 }
 
@@ -158,7 +145,7 @@ unsigned int machine_access(struct machine *machine, unsigned int cpu, uint32_t 
 
 	machine->writebacks = 0;
 	if (access == STORE_NT) {
-		store_nt(machine, cpu, line);
+		store_nt(machine, line);
 		return 0;
 	}
 	if (!store && cache_lookup(own + L1D, line, false))

@@ -38,7 +38,6 @@ static inline bool entry_dirty(entry_t entry)
 
 /* For each set a list of its ways, the last one used first, those without a line last */
 struct cache {
-	bool fifo;		/* the oldest line goes, not the least used */
 	uint32_t set_mask, ways;
 	struct node {
 		entry_t entry;
@@ -48,7 +47,7 @@ struct cache {
 };
 
 /* NULL, or a message if there is no such cache */
-const char *cache_init(struct cache *cache, const struct geometry *geometry, bool fifo);
+const char *cache_init(struct cache *cache, const struct geometry *geometry);
 
 /* Whether a line is there; it becomes the last used, and dirty if asked */
 bool cache_lookup(struct cache *cache, uint32_t line, bool dirty);
@@ -84,8 +83,6 @@ enum access { LOAD, STORE, STORE_NT, ACCESSES };
 
 struct machine {
 	struct geometry geometry[LEVELS];
-	bool fifo;		/* the policy of all caches, else LRU */
-	bool nt_keep;		/* a non-temporal store leaves a line it hits in place */
 	int cpus;
 	struct cache own[MAX_CPUS][2], llc;
 	uint8_t *sharers;	/* for each line the CPUs that may hold it */
@@ -100,7 +97,7 @@ extern const char * const level_names[LEVELS];
 /* The value in NAME=VALUE, for separator '='; NULL if text is none of this name */
 const char *value_of(const char *text, const char *name, char separator);
 
-/* Take a setting of the caches (l1d=, l2=, llc=, policy=, nt=); false if it is none */
+/* Take a setting of the caches (l1d=, l2=, llc=); false if it is none */
 bool machine_setting(struct machine *machine, const char *text);
 
 /* Make the caches; NULL, or a message that names the wrong one */

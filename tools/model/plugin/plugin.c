@@ -7,10 +7,6 @@
  * Arguments, all NAME=VALUE; sizes in bytes, with K or M:
  *   out=FILE		where the counts go, JSON
  *   l1d=, l2=, llc=	SIZE:WAYS, WAYS a number or "full"
- *   also=LEVEL:SIZE:WAYS	one more cache, LEVEL l1d or l2; may be given
- *			again; with one CPU only
- *   policy=lru|fifo	which line goes when a set is full
- *   nt=evict|keep	what a non-temporal store does to a line that it hits
  *   range=LABEL:START:END	(hexadecimal) LABEL counts these instructions,
  *			while another label is begun
  *   unit=ADDRESS	(hexadecimal) a unit of work is one execution of it
