@@ -55,9 +55,9 @@ boot: kernel ## Boot it once in QEMU and run its KUnit tests (KVM=1 to use KVM)
 	@tools/python.sh -m tools.vm.boots --when make
 shell: kernel ## An interactive virtual machine on this kernel (virtme-ng; Ctrl-D ends it)
 	@tools/shell.sh
-refresh: ## Bring the later patches to quilt's form after a change in an earlier one
-	@CF_ROOT="$(CURDIR)" CF_TREE="$(or $(KDIR),$(BUILD)/linux)" PYTHONDONTWRITEBYTECODE=1 \
-		python3 -m tools.queue.refresh
+refresh: ## After a change in a patch: bring the later ones to quilt's form, mark README's figures "older"
+	@CF_ROOT="$(CURDIR)" CF_TREE="$(or $(KDIR),$(BUILD)/linux)" python3 -B -m tools.queue.refresh
+	@python3 -B -m tools.results pages
 lint: base ## The fast checks of patches and scripts, no kernel build
 	@tools/lint.sh
 check: kernel ## All checks of the queue: applies everywhere, each step builds without new warnings
