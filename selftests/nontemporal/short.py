@@ -56,7 +56,7 @@ def gains() -> list[Row]:
             f"{times('Zen 4', 'stream/1048576')} times as long; reading back immediately, 64 KiB take "
             f"{times(INTEL, 'read_at_once/65536')} times as long (Intel), 8 KiB "
             f"{times('Zen 5', 'read_at_once/8192')}, 1 MiB {times('Zen 5', 'read_at_once/1048576')} (Zen 5)"),
-        Row("vm.nontemporal_write=1 or 2", "a 256 KiB reader, writes of 1 MiB",
+        Row("vm.nontemporal_write=1 or 2", "256 KiB read, 1 MiB written",
             f"{line('bystander_256k/1048576', 'default')} cycles per line", evidence(BENCH, INTEL),
             f"another task that reads 2 MiB, all of L2, needs {line('bystander_2m/1048576', 'default')} "
             "cycles per cache line (Intel)"),

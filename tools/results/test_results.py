@@ -82,6 +82,7 @@ def test_gains() -> None:
     assert all(rows.values()) and len(table) == 2 + sum(map(len, rows.values()))
     readme = (store.ROOT / "README.md").read_text(encoding="utf-8")
     assert max(len(line.encode()) for line in readme.splitlines()) <= 120 >= readme.count("\n")
+    assert max(len(row.encode()) + len(", older") * ("older" not in row) for row in table) <= 120
     line = next(line for line in readme.splitlines() if "timed: Zen 4" in line)
     assert pages.problems(readme.replace(line, line.replace("0", "1"))) == [
         "gains: the page differs from the table: python -m tools.results pages"]
