@@ -43,7 +43,7 @@ def middle(queue: Queue) -> tuple[Patch, str]:
 def test_edit_loop(queue: Queue, sources: Sources, tmp_path: Path) -> None:
     """Afterwards the queue is in quilt's form again, and the line is in the patch and the tree."""
     root = Path(os.environ["CF_ROOT"])
-    for name in ("Makefile", "tools", "selftests", "patches", "series", "configs"):
+    for name in ("Makefile", "README.md", "Documentation", "tools", "selftests", "patches", "series", "configs"):
         copy = shutil.copytree if (root / name).is_dir() else shutil.copy
         copy(root / name, tmp_path / name)
     (tmp_path / "patches/series").unlink()
