@@ -187,7 +187,8 @@ class Tree:
             shutil.copytree(self.pc, self.copy / ".pc")
             code, output = self.quilt("-", "pop", "-a", "-R")
             if code:
-                raise Stop(f"{self.path} has edits that are in no patch ({first_line(output)}): "
+                files = " ".join(self.differing(self.before)) or first_line(output)
+                raise Stop(f"{self.path} has edits that are in no patch ({files}): "
                            "quilt refresh keeps them, DISCARD=1 throws them away; it is as it was")
         self.copy_originals()
 
@@ -324,6 +325,15 @@ def copy(source: Path, target: Path) -> None:
         shutil.copy2(source, target)
 
 
+def reason_of(error: Exception) -> str:
+    """Return what an OSError or ValueError says, as one line."""
+    if isinstance(error, FileNotFoundError) and error.filename in ("quilt", "patch", "git"):
+        return f"{error.filename} is not installed: make tools"
+    if isinstance(error, shutil.Error):  # of several files: source, target, reason
+        return str(error.args[0][0][2])
+    return str(error)
+
+
 def first_line(text: str) -> str:
     """Return the first line of a program's output, without its advice in parentheses."""
     return (text.strip().splitlines() or ["no reason given"])[0].partition(" (")[0]
@@ -385,12 +395,28 @@ def branch(path: Path, patches: list[Patch]) -> None:
     say(f"branch {name} in {path}: {len(patches)} commits; git switch checks it out")
 
 
+def pushed_from(tree: Path, directory: Path) -> list[str]:
+    """Return the patches that quilt has pushed on a tree from this directory of patches."""
+    where = read_lines(tree / ".pc/.quilt_patches")
+    ours = not where or (tree / where[0]).resolve() == directory
+    return read_lines(tree / ".pc/applied-patches") if ours else []
+
+
 def export(to: str, patches: list[Patch]) -> None:
     """Copy the patches to the directory `to` and list them in the series file beside it.
 
     What an earlier export listed is replaced where it stands, and patches that left are removed.
+    Raises Stop for a directory that is a queue, and for a queue whose exported patches are pushed.
     """
-    where, series = Path(to), Path(to).parent / "series"
+    where = Path(to).resolve()
+    series = where.parent / "series"
+    if not Path(to).is_absolute():
+        raise Stop(f"DIR={to} is not absolute: DIR=$PWD/{to}")
+    if (where / "series").exists():
+        raise Stop(f"{where} is a patch queue: name a new directory in it, DIR={where}/cache-footprint")
+    for tree in series.parents:
+        if any(name.startswith(f"{where.name}/") for name in pushed_from(tree, series.parent)):
+            raise Stop(f"patches of an earlier export are pushed on {tree}: quilt pop -a first")
     for patch in patches:
         (where / patch.name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(patch.path, where / patch.name)
@@ -404,7 +430,7 @@ def export(to: str, patches: list[Patch]) -> None:
     new = where / ".series"
     new.write_text("".join(f"{line}\n" for line in [*lines[:at], *ours, *rest]))
     new.replace(series)
-    say(f"{len(patches)} patches copied to {to}, listed in {series}")
+    say(f"{len(patches)} patches copied to {where}, listed in {series}")
 
 
 def work(tree: Tree, command: str, to: str) -> None:
@@ -449,7 +475,7 @@ def main(command: str = "", to: str = "") -> None:
         raise Stop("usage: tree.py apply|unapply|branch|export DIR|edited|check")
     kdir, build = os.environ.get("KDIR"), os.environ.get("BUILD") or ROOT / "build"
     if command == "export" and not to:
-        raise Stop("usage: make export DIR=debian/patches/cache-footprint [GROUP=name]")
+        raise Stop("usage: make export DIR=$PWD/debian/patches/cache-footprint [GROUP=name]")
     if command == "branch" and not kdir:
         raise Stop("usage: make branch KDIR=git-tree [GROUP=name]")
     directory = Path(os.environ.get("QUEUE") or ROOT / "patches").resolve()
@@ -457,8 +483,7 @@ def main(command: str = "", to: str = "") -> None:
     try:
         work(Tree(path, directory), command, to)
     except (OSError, ValueError) as error:
-        missing = getattr(error, "filename", "") == "quilt"
-        raise Stop("quilt is not installed: make tools" if missing else str(error)) from error
+        raise Stop(reason_of(error)) from error
 
 
 def interrupted(*_: object) -> None:

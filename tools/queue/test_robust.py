@@ -6,6 +6,7 @@ A second run ends well. The trees, tarballs and queues are small ones (minikerne
 
 import fcntl
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -373,7 +374,7 @@ def test_robust_edits_kept(mini: Mini) -> None:
     mini.passes("apply")
     edited = mini.tree / "lib/new15.c"
     edited.write_text(EDIT)
-    mini.fails("unapply", "lib-change-file-15.patch", "quilt refresh", FORCE=1)
+    mini.fails("unapply", "lib/new15.c", "quilt refresh", FORCE=1)
     build = mini.work / "other-build"
     build.mkdir()
     (build / "linux.base").touch()
@@ -473,13 +474,51 @@ def test_robust_groups(mini: Mini, monkeypatch: pytest.MonkeyPatch) -> None:
         (mini.work / "copies").mkdir()
         (mini.work / "copies/gone.patch").touch()
         for _ in range(2):
-            mini.passes("export copies", GROUP="second")
+            mini.passes(f"export {mini.work}/copies", GROUP="second")
         lines = (mini.work / "series").read_text().split()
         assert lines == ["before.patch", *(f"copies/{name}" for name in second), "after.patch"]
         assert not (mini.work / "copies/gone.patch").exists()
         mini.fails("unapply", "leave GROUP= out", GROUP="second")
         mini.passes("apply", GROUP="none")
     assert not leftovers(mini.tree)
+
+
+@pytest.mark.parametrize(("words", "choice"), [
+    ("mail", "movsb"), ("mail SET=foo", "movsb"), ("mail SET=movsb V=zwei", "not a number"),
+    ("mail SET=movsb RFC=yes", "RFC=1"), ("mail SET=movsb SIGNOFF=0", "SIGNOFF=1"),
+    ("model ARGS=foo", "rings"), ("model-tables GROUP=movsb", "hotlines"),
+    ("results-add FILE=foo", "make bench SHORT=1"), ("test GROUP=foo", "movsb"),
+    ("test JOB=kasan", "make test-full"), ("test-full JOB=foo", "kasan"), ("help JOB=foo", "JOB=list"),
+    ("bench SHORT=1 ROUNDS=30", "leave ROUNDS= out"), ("bench ROUNDS=3", "at least 15"),
+    ("bench GROUP=hotlines", "movsb"), ("kernel GROUP=foo", "movsb"), ("GROUP=foo", "movsb")])
+def test_usage_first(tmp_path: Path, words: str, choice: str) -> None:
+    """A wrong word ends make with one line that names the choice, before anything is made."""
+    env = {key: value for key, value in os.environ.items() if not key.startswith(GIVEN)}
+    done = subprocess.run(["make", f"BUILD={tmp_path}/build", *words.split()], cwd=ROOT, env=env,
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    lines = [line for line in done.stderr.splitlines() if not re.match(r"make(\[\d+\])?: \*\*\*", line)]
+    assert done.returncode == 2 and len(lines) == 1 and choice in lines[0], done.stderr
+    assert not (tmp_path / "build").exists()
+
+
+def test_export_refuses(mini: Mini) -> None:
+    """A relative DIR=, the queue itself, and patches of an earlier export that quilt has pushed."""
+    mini.take_queue(4, "first", "second")
+    queue, debian = mini.queue, mini.tree / "debian/patches"
+    debian.mkdir(parents=True)
+    (debian / "series").write_text("")
+    mini.fails("export debian/patches/ours", "is not absolute")
+    mini.fails(f"export {debian}", "is a patch queue")
+    mini.passes(f"export {debian}/ours")
+    mini.queue = debian
+    mini.quilt("push -a")
+    with unchanged(mini.tree):
+        fails(script(f"tree.py export {debian}/ours", mini.work, GROUP="first", QUEUE=queue),
+              "quilt pop -a first")
+    mini.quilt("pop -a")
+    passes(script(f"tree.py export {debian}/ours", mini.work, GROUP="first", QUEUE=queue))
+    mini.quilt("push -a")
+    assert len(applied(mini.tree)) == 2
 
 
 def test_robust_new_patch_not_in_series(mini: Mini) -> None:

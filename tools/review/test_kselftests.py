@@ -32,9 +32,36 @@ def test_kselftests_alone(tmp_path: Path) -> None:
                          env=os.environ | {"KSELFTEST_COPYLOOPS_ARGS": "-q"},
                          stdin=subprocess.DEVNULL, capture_output=True, check=False)
     assert "ok 1 selftests: x86/copyloops: copyloops" in ran.stdout.replace("not ok", "failed")
-    refused = subprocess.run([ROOT / "tools/kselftests.sh"], text=True, capture_output=True,
-                             env=env | {"KDIR": str(tmp_path)}, check=False)
-    assert refused.returncode == 1 and "not a Linux source tree" in refused.stderr
+    assert [path.name for path in tmp_path.iterdir() if path != where] == ["build"]
+
+
+def test_kselftests_out(tmp_path: Path) -> None:
+    """OUT= with files of the user is refused; a failed build leaves an earlier result and no other file."""
+    where, tree = tmp_path / "kselftest", tmp_path / "linux"
+    target = tree / "tools/testing/selftests/x86/copyloops"
+    target.mkdir(parents=True)
+    (tree / "arch").mkdir()
+    (tree / "Makefile").write_text("VERSION = 7\nPATCHLEVEL = 3\nSUBLEVEL = 4\n")
+    env = os.environ | {"KDIR": str(tree), "OUT": str(where), "BUILD": str(tmp_path / "build")}
+    env.pop("GROUP", None)
+
+    def refused(why: str, **given: str) -> None:
+        done = subprocess.run([ROOT / "tools/kselftests.sh"], env=env | given, text=True,
+                              stdin=subprocess.DEVNULL, capture_output=True, check=False)
+        assert done.returncode == 1 and why in done.stderr, done.stdout + done.stderr
+        assert len(done.stderr.splitlines()) == 1
+
+    where.mkdir()
+    (where / "thesis.txt").touch()
+    refused("takes a new or an empty directory")
+    refused("takes a new or an empty directory", OUT=str(where / "thesis.txt"))
+    (where / ".cache-footprint").touch()
+    refused("do not build")
+    assert (where / "thesis.txt").is_file()
+    assert {path.name for path in tmp_path.iterdir()} == {"kselftest", "linux", "build"}
+    refused("OUT= is for KDIR=", KDIR="")
+    refused("no path with a space", OUT=str(tmp_path / "a b"))
+    refused("not a Linux source tree", KDIR=str(tmp_path))
 
 
 def test_ktap(tmp_path: Path) -> None:
