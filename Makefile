@@ -3,6 +3,8 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := all
 MAKEFLAGS += --no-print-directory
+# By the environment alone: KVM= and V= of the command line are other variables in kbuild
+MAKEOVERRIDES =
 
 override BUILD := $(or $(BUILD),$(CURDIR)/build)
 given := CACHE PIN QUEUE KDIR GROUP JOB FRESH FORCE DISCARD SET V RFC SIGNOFF OUT LINUX_TARBALL LINUX_SHA256 JOBS KVM \
@@ -15,12 +17,15 @@ export BUILD
 $(foreach v,$(given),$(if $($(v)),$(eval export $(v)),$(eval unexport $(v))))
 
 stage = tools/stage.sh
+# First in each recipe that takes words: a wrong one ends it before anything is installed or built
+usage = command -v python3 >/dev/null || exit 0; python3 -B -X utf8 -m tools.usage
 
 .PHONY: all help preflight tools base apply unapply kernel kselftests boot shell \
 	refresh lint check model model-tables identity test test-full test-bare \
 	bench results-add docs export branch mail ktap clean distclean
 
 all: ## Tools, base, push the series (GROUP=: one group), build with every option on, boot once
+	@$(usage) all
 	@$(stage) start make
 	@$(stage) run preflight tools/preflight.sh
 	@$(stage) run tools tools/tools.sh
@@ -31,9 +36,11 @@ all: ## Tools, base, push the series (GROUP=: one group), build with every optio
 	@$(stage) finish
 
 help: ## This page
+	@$(usage) help
 	@tools/help.sh
 
 preflight:
+	@$(usage) preflight
 	@tools/preflight.sh
 tools: preflight ## Install what is missing: packages, pinned Python tools (INSTALL=0: only say it)
 	@tools/tools.sh
@@ -62,31 +69,41 @@ lint: base ## The fast checks of patches and scripts, no kernel build
 	@tools/lint.sh
 check: kernel ## All checks of the queue: applies everywhere, each step builds without new warnings
 	@tools/pytest.sh queue tools/queue
-model: $(if $(filter --kernel% --help,$(ARGS)),tools,kernel) ## Count cache misses: ARGS="ring ..." (ARGS=--help)
-	+@tools/model.sh tools.model --build $(WORKLOAD) $(ARGS)
+model: ## Count cache misses: ARGS="ring ..." (ARGS=--help)
+	@$(usage) model $(ARGS)
+ifeq ($(filter --help,$(ARGS)),)
+	+@$(MAKE) $(if $(filter --kernel%,$(ARGS)),tools,kernel)
+	+@tools/model.sh tools.model --build $(ARGS)
+endif
 model-tables: ## Count the published table of GROUP= again, on the kernels built for it
+	@$(usage) model-tables
 	@$(MAKE) GROUP= apply
 	+@GROUP= tools/model.sh tools.model.published "$(GROUP)"
 identity: apply ## With every option off, the gated patches change no instruction (FRESH=1)
 	+@tools/identity/identity.py
 test: ## All checks, or those of GROUP=; ends with the numbers passed, failed, skipped
+	@$(usage) test
 	+@tools/test.sh
 test-full: ## make test plus the slow jobs (make help JOB=list), or JOB=name alone; resumes where it stopped
+	@$(usage) test-full
 	+@tools/test.sh $(if $(JOB),job,full)
 test-bare: ## make and make test in a bare Debian root, nothing cached (as root)
 	@tools/bare.sh run
 bench: ## Time copies and walks in user space on an idle machine (GROUP= ROUNDS= SHORT=1: into a file)
+	@$(usage) bench
 	@$(MAKE) GROUP= apply
 	@tools/bench.sh
-results-add: tools ## Take FILE=, of make bench SHORT=1 on another machine, into the published tables
-	@[ -n "$(FILE)" ] || { echo "make results-add: error: FILE= is not given" >&2; exit 1; }
+results-add: ## Take FILE=, of make bench SHORT=1 on another machine, into the published tables
+	@$(usage) results-add
+	@$(MAKE) tools
 	@tools/python.sh -m tools.bench --add "$(FILE)"
 	@tools/python.sh -m tools.results pages
 docs: apply ## These pages as HTML in build/docs, the kernel's own in build/kernel-docs
 	@tools/docs.sh
-export: ## Copy the patches into another queue and its series: DIR=debian/patches/cache-footprint [GROUP=]
+export: ## Copy the patches into another queue and its series: DIR=/tree/debian/patches/NAME [GROUP=]
 	@tools/tree.py export "$(DIR)"
 mail: ## The mails of a set, nothing is sent: SET=name [KDIR=git-tree V=2 RFC=1 SIGNOFF=1 OUT=dir]
+	@$(usage) mail
 	@[ -n "$(KDIR)" ] || $(MAKE) GROUP= apply
 	@tools/mail.py
 branch: ## The series as commits on a new branch of the git tree KDIR= [GROUP=]

@@ -157,7 +157,6 @@ if [ -n "${KDIR:-}" ]; then
 	check_version "$KDIR"
 	exit 0
 fi
-[ -z "${GROUP:-}" ] || list_series "$GROUP" >/dev/null	# an unknown group, before any download
 mkdir -p "$BUILD" "$CACHE"
 take_lock base
 if [ -d "$BUILD/linux" ]; then

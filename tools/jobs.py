@@ -61,6 +61,14 @@ def read_jobs() -> dict[str, Job]:
     return jobs
 
 
+def named(name: str) -> Job:
+    """Return a job by its name; raises GroupError."""
+    jobs = read_jobs()
+    if name not in jobs:
+        raise groups.GroupError(f"no job '{name}'; there are: {' '.join(jobs)}")
+    return jobs[name]
+
+
 def key(job: Job) -> str:
     """Return the hash of all that the verdict on a job depends on: repository, tree, tools. The published
     results are read by the job that looks for stale ones."""
@@ -123,14 +131,12 @@ def run(job: Job) -> bool:
 
 def main(what: str = "", name: str = "") -> int:
     """Do what the first word says; see above. Returns the exit status."""
-    jobs = read_jobs()
-    if what == "list":
-        for job in jobs.values():
-            print(f"{job.name}\t{job.minutes}\t{job.what}")
-    elif what == "run" and name in jobs:
-        return 0 if run(jobs[name]) else 1
-    else:
-        raise groups.GroupError(f"no job '{name}'; there are: {' '.join(jobs)}")
+    if what == "run":
+        return 0 if run(named(name)) else 1
+    if what != "list":
+        raise groups.GroupError("usage: jobs.py list | run NAME")
+    for job in read_jobs().values():
+        print(f"{job.name}\t{job.minutes}\t{job.what}")
     return 0
 
 

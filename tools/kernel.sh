@@ -22,6 +22,7 @@ mkdir -p "$out"
 take_lock "kernel-$name"
 kernel_version "$tree" >/dev/null || die "$tree is not a Linux source tree: run make base"
 
+unset KVM	# kbuild has a directory of that name
 flags=(-C "$tree" O="$out")
 [ -n "${LLVM:-}" ] && flags+=(LLVM="$LLVM")
 if [ -n "${CC:-}" ]; then

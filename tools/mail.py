@@ -14,6 +14,7 @@ from __future__ import annotations
 import email.utils
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -54,6 +55,15 @@ def chosen(queue: Queue) -> list[Cover]:
     if not found:
         raise Stop(f"usage: make mail SET=name or GROUP=name; sets: {' '.join(covers)}")
     return found
+
+
+def wanted() -> tuple[Queue, list[Cover]]:
+    """Return the queue, and the sets that the environment asks for; raises as chosen()."""
+    queue = load_queue(ROOT if not os.environ.get("QUEUE") else Path(os.environ["QUEUE"]).parent)
+    covers = chosen(queue)
+    if os.environ.get("OUT") and len(covers) > 1:
+        raise Stop(f"OUT= is for one set, these are {len(covers)}")
+    return queue, covers
 
 
 def sender(repo: Path) -> str:
@@ -130,7 +140,7 @@ def write(queue: Queue, cover: Cover, repo: Path, kernel: Path, scratch: Path) -
     last = committed(repo, cover.patches, first, mine=True)
     words = ["--cover-letter", "--thread", "-o", str(scratch)]
     words += [f"--base={base}"] if repo == kernel else []
-    words += [f"-v{os.environ['V']}"] if os.environ.get("V") else []
+    words += [f"-v{int(os.environ['V'])}"] if os.environ.get("V") else []
     words += ["--signoff"] if signed else []
     words += ["--rfc"] if not signed or os.environ.get("RFC") == "1" else []
     git(repo, "format-patch", *words, f"{first}..{last}")
@@ -160,10 +170,7 @@ def main() -> None:
     """Write the mails of the sets that are asked for; raises Stop for every known failure."""
     build = Path(os.environ.get("BUILD") or ROOT / "build")
     kdir, out = os.environ.get("KDIR"), os.environ.get("OUT")
-    queue = load_queue(ROOT if not os.environ.get("QUEUE") else Path(os.environ["QUEUE"]).parent)
-    covers = chosen(queue)
-    if out and len(covers) > 1:
-        raise Stop(f"OUT= is for one set, these are {len(covers)}")
+    queue, covers = wanted()
     with tempfile.TemporaryDirectory() as scratch:
         kernel = Path(kdir or build / "linux").resolve()
         if kdir:
@@ -183,7 +190,7 @@ def main() -> None:
             print(f"mail: {len(list(where.iterdir()))} mails of {who} in {where}")
             if os.environ.get("SIGNOFF") != "1":
                 print("mail: an RFC, as it has no Signed-off-by: SIGNOFF=1 adds yours")
-            print(f"{SEND} {where}/*.patch")
+            print(f"{SEND} {shlex.quote(str(where))}/*.patch")
 
 
 if __name__ == "__main__":

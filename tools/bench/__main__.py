@@ -63,9 +63,10 @@ def run(args: argparse.Namespace) -> int:
     return code
 
 
-def main(words: list[str] | None = None) -> int:
-    """Do what the command line says; return the exit status."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n", maxsplit=1)[0])
+def arguments(words: list[str] | None = None) -> argparse.Namespace:
+    """Return the command line's values; exits with 2 when it is wrong."""
+    parser = argparse.ArgumentParser(prog="bench", usage=argparse.SUPPRESS,
+                                     description=(__doc__ or "").split("\n\n", maxsplit=1)[0])
     groups = sorted({path.parent.name for path in ROOT.glob("selftests/*/bench*.py")})
     parser.add_argument("group", nargs="*", metavar="GROUP",
                         help=f"default: {' '.join(groups)}")
@@ -78,16 +79,22 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("--print-only", action="store_true",
                         help="keep no figures: the machine was not idle before the start")
     args = parser.parse_args(words)
+    if unknown := sorted({*args.group} - {*groups}):
+        parser.error(f"no benchmark of group {unknown[0]}; {' '.join(groups)} have one")
+    args.group = args.group or groups
+    args.rounds = share.ROUNDS if args.short else args.rounds or ROUNDS
+    if not args.add and (args.rounds < share.ROUNDS or not args.tree):
+        parser.error(f"a tree and at least {share.ROUNDS} rounds are needed")
+    return args
+
+
+def main(words: list[str] | None = None) -> int:
+    """Do what the command line says; return the exit status."""
+    args = arguments(words)
     try:
         if args.add:
             print("bench: added to", *share.add(args.add))
             return 0
-        if unknown := sorted({*args.group} - {*groups}):
-            parser.error(f"no benchmark of group {unknown[0]}")
-        args.group = args.group or groups
-        args.rounds = share.ROUNDS if args.short else args.rounds or ROUNDS
-        if args.rounds < share.ROUNDS or not args.tree:
-            parser.error(f"a tree and at least {share.ROUNDS} rounds are needed")
         return run(args)
     except (OSError, ValueError) as error:
         print(f"bench: error: {error}", file=sys.stderr)

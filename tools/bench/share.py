@@ -62,9 +62,10 @@ def read(file: Path) -> dict[str, Block]:
         blocks, stated = dict(whole["blocks"]), whole["cells"]
         wrong = [f"{table}: {why}" for table in blocks for why in faults(table, blocks[table])]
         counted = sum(len(block["cells"]) for block in blocks.values())
-    except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
-        raise ValueError(f"{file}: truncated, or no file of make bench SHORT=1 "
-                         f"({type(error).__name__}: {error})") from None
+    except KeyError as error:
+        raise ValueError(f"{file}: no {error.args[0]!r} where a block of make bench SHORT=1 has it") from None
+    except (TypeError, AttributeError, IndexError, ValueError):
+        raise ValueError(f"{file}: truncated, or not a file of make bench SHORT=1") from None
     if not blocks or counted != stated:
         wrong.append(f"{counted} cells, it says {stated}")
     if wrong:

@@ -165,6 +165,13 @@ def groups() -> dict[str, Published]:
     return {name: importlib.import_module(f"selftests.{name}.model").PUBLISHED for name in names}
 
 
+def published_of(group: str) -> Published:
+    """Return the table of a group; raises ValueError when it has none."""
+    if group not in (known := groups()):
+        raise ValueError(f"GROUP={group} has no table of the model; {' '.join(known)} have one")
+    return known[group]
+
+
 def result_of(table: Table, run: str) -> Result:
     """Return a run as tables.py reads a result, with what is kept of its labels."""
     about = table["runs"][run]
@@ -198,9 +205,7 @@ def main() -> int:
     parser.add_argument("group")
     group = parser.parse_args().group
     try:
-        if group not in (known := groups()):
-            raise ValueError(f"GROUP={group} has no table of the model; {' '.join(known)} have one")
-        table = known[group]
+        table = published_of(group)
         for kernel, fragments in table.kernels().items():
             if subprocess.run([ROOT / "tools/kernel.sh", kernel, *fragments], close_fds=False,
                               stdin=subprocess.DEVNULL, check=False).returncode:

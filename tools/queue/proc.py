@@ -12,7 +12,7 @@ from typing import TypeVar
 
 Item = TypeVar("Item")
 # The user's quilt and git settings must not decide what a check finds
-IGNORED = ("QUILT_", "GIT_", "LC_", "MAKEFLAGS", "MFLAGS")
+IGNORED = ("QUILT_", "GIT_", "LC_", "MAKEFLAGS", "MFLAGS", "KVM")
 SET = {"LC_ALL": "C.UTF-8", "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}
 SET |= {f"GIT_{role}_NAME": "Queue Check" for role in ("AUTHOR", "COMMITTER")}
 SET |= {f"GIT_{role}_EMAIL": "queue@localhost" for role in ("AUTHOR", "COMMITTER")}

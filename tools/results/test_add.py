@@ -55,14 +55,14 @@ def test_add(whole: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixtur
     (lambda block: block.update(user="alpha"), "field 'user'"),
     (lambda block: block.pop("date"), "field 'date'"),
     (lambda block: block["machine"].pop("tsc_khz"), "field 'tsc_khz'"),
-    (lambda block: block["cells"].popitem(), "truncated, or no file"),
+    (lambda block: block["cells"].popitem(), "where a block of make bench"),
     (lambda block: block["cells"].update({"hot/99": block["cells"]["hot/8"]}), "cells, it says"),
     (lambda block: block.update(cells={"hot/8": block["cells"]["hot/8"]}), "not the cells of this"),
     (lambda block: block["cells"]["hot/8"]["fsrm"].__setitem__(0, 0.5), "hot/8, fsrm: [0.5"),
-    (lambda block: block["cells"]["hot/8"].update(fsrm=[1]), "truncated, or no file"),
+    (lambda block: block["cells"]["hot/8"].update(fsrm=[1]), "truncated, or not a file"),
     (lambda block: block["depends"].popitem(), "not made by the programs of this checkout"),
     (lambda block: block.update(rounds=1), "1 rounds, fewer than 15"),
-    (lambda block: block.pop("machine"), "truncated, or no file"),
+    (lambda block: block.pop("machine"), "no 'machine' where"),
 ])
 def test_add_refuses(whole: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str],
                      change: Change, says: str) -> None:
