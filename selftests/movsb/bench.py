@@ -16,7 +16,7 @@ from typing import Any
 from selftests.movsb.site import last_distance, write_headers
 from tools.bench.claims import compare, lines_of
 from tools.bench.measure import Measured, command, machine_words, page_of
-from tools.bench.returns import returns, routines
+from tools.bench.returns import flags, returns, routines
 from tools.results.store import Table
 
 HERE = Path(__file__).resolve().parent
@@ -87,10 +87,10 @@ def compared(measure: str, rows: list[Row]) -> dict[str, Any]:
 def build(tree: Path, directory: Path, order: int = 0) -> Path:
     """Build distance.c in a link order."""
     program = directory / f"distance-{order}"
-    objects = routines(tree, directory, (("copy_user_unrolled_64.S", "copy.o", []),))
+    objects = routines(tree, directory, (("copy_user_unrolled_64.S", "copy.o", []),), returns())
     write_headers(tree, directory, order)
     command("gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-mno-red-zone", "-fno-toplevel-reorder",
-            "-D_GNU_SOURCE", f"-I{directory}", "-o", program, HERE / "distance.c", *objects)
+            *flags(returns()), "-D_GNU_SOURCE", f"-I{directory}", "-o", program, HERE / "distance.c", *objects)
     return program
 
 
