@@ -7,9 +7,8 @@
 mkdir -p "$RESULTS"
 apply=tools/queue/test_apply.py
 code=0
-"$ROOT/tools/pytest.sh" lint-apply -m static -k "not test_selftest" "$apply" > "$RESULTS/lint-apply.log" 2>&1 &
-"$ROOT/tools/pytest.sh" lint -m static -k "not test_selftest" tools selftests \
-	--ignore="$apply" || code=$?
+"$ROOT/tools/pytest.sh" lint-apply --stage=lint "$apply" > "$RESULTS/lint-apply.log" 2>&1 &
+"$ROOT/tools/pytest.sh" lint --stage=lint --ignore="$apply" || code=$?
 wait $! || code=$?
 cat "$RESULTS/lint-apply.log"
 # Published tables that are not of today's files: printed, no failure

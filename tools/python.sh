@@ -6,5 +6,5 @@
 [ -x "$VENV/bin/python" ] || die "no Python tools in $VENV: run make tools"
 cd "$ROOT"
 CF_JOBS=${JOBS:-} CF_ROOT=$ROOT CF_BUILD=$BUILD CF_TREE=$TREE CF_OUT=$KERNELS/vm \
-	CF_RESULTS=$RESULTS CF_CACHE=$CACHE CF_KERNEL=$KERNELS/vm/arch/x86/boot/bzImage \
+	CF_RESULTS=$RESULTS CF_CACHE=$CACHE \
 	PYTHONDONTWRITEBYTECODE=1 exec "$VENV/bin/python" "$@"

@@ -4,7 +4,8 @@
 A function test_x in selftests/<part>/ or tools/<part>/ has the id <part>/x.  Parametrised runs
 of one function share its id: one failure fails it, and it counts as skipped
 only when every run was skipped.  The results of a session go to
-$CF_RESULTS/parts/$CF_PART.json.
+$CF_RESULTS/parts/$CF_PART.json.  --stage=NAME runs the tests of a stage of make test: each test has
+one, by its markers, else by its folder.
 """
 
 from __future__ import annotations
@@ -22,7 +23,6 @@ MARKERS = (
     "static: needs no kernel build; `make lint` runs these",
     "late: takes many minutes; `make test` runs these in the time that is left",
     "debug: boots the debug kernel, late as well",
-    "bench: depends on time; `make bench` runs these",
     "full: too long for every run; `make test-full` runs these",
     "robust: interruptions and bad input, on small trees of their own",
 )
@@ -53,6 +53,19 @@ def stable_id(item: pytest.Item) -> str:
     return f"{part_of(item.path)}/{name.removeprefix('test_')}"
 
 
+def stage_of(item: pytest.Item) -> str:
+    """Return the stage of make test that runs a test; those of "full" are run by slow jobs."""
+    for marker in ("full", "debug", "late", "robust"):
+        if item.get_closest_marker(marker):
+            return marker
+    if item.get_closest_marker("static"):
+        return "checks" if item.name.startswith("test_selftest") else "lint"
+    if item.path.is_relative_to(ROOT / "selftests"):
+        return "groups"
+    part = part_of(item.path)
+    return part if part in ("queue", "model") else "tools"
+
+
 def one_line(report: pytest.TestReport) -> str:
     """Return the reason of a failure or skip as one line."""
     longrepr = report.longrepr
@@ -68,6 +81,11 @@ def one_line(report: pytest.TestReport) -> str:
     return lines[0].strip() if lines else ""
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add --stage."""
+    parser.addoption("--stage", default="", help="the tests of a stage of make test")
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Register the markers, set the environment, start the recorder."""
     for marker in MARKERS:
@@ -76,14 +94,17 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[RESULTS] = {}
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Refuse two functions that would share an id."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Refuse two functions that would share an id; leave the tests of the stage."""
     owner: dict[str, str] = {}
     for item in items:
         name = item.nodeid.split("[", 1)[0]
         other = owner.setdefault(stable_id(item), name)
         if other != name:
             raise pytest.UsageError(f"{name} and {other} have one id")
+    if stage := config.option.stage:
+        config.hook.pytest_deselected(items=[item for item in items if stage_of(item) != stage])
+        items[:] = [item for item in items if stage_of(item) == stage]
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -109,12 +130,14 @@ def pytest_runtest_makereport(item: pytest.Item):
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    """Write the results; a session without tests leaves a failure in them."""
+    """Write the results; a session without tests leaves a failure in them, but for a stage."""
     results = session.config.stash[RESULTS]
     name = os.environ.get("CF_PART") or "pytest"
     if session.config.option.collectonly:
         return
-    if not results:
+    if not results and session.config.option.stage and exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
+        session.exitstatus = pytest.ExitCode.OK  # GROUP= may have none
+    elif not results:
         reason = "no tests were collected"
         if exitstatus != pytest.ExitCode.NO_TESTS_COLLECTED:
             reason = f"pytest ended with status {int(exitstatus)} before any test"

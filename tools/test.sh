@@ -65,13 +65,6 @@ spare() {
 	joined "$1"
 }
 
-# marked MARKER: the tests of the chosen groups that have a marker, as a stage of that name
-marked() {
-	local -a files
-	mapfile -t files < <(grep -rl --include='test_*.py' "pytest\.mark\.$1" "${chosen[@]/#/selftests/}")
-	[ ${#files[@]} = 0 ] || spare "$1" tools/pytest.sh "$1" -m "$1" "${files[@]}"
-}
-
 must() {
 	local before=${#failed[@]}
 	run "$@"
@@ -83,12 +76,6 @@ finish() {
 	command -v python3 >/dev/null || die "no python3: the tools could not be installed"
 	exec python3 tools/report.py --results "$RESULTS" --series "$(series_hash "${GROUP:-}")" \
 		--base "$(base_version)" "${failed[@]/#/--failed-stage=}" "${late[@]/#/--late-stage=}"
-}
-
-# tested FOLDER...: those of the folders below selftests/ that have tests
-tested() {
-	local name
-	for name; do ! compgen -G "selftests/$name/test_*.py" >/dev/null || echo "$name"; done
 }
 
 # shellcheck disable=SC2317	# called by the trap
@@ -113,36 +100,36 @@ fi
 run lint tools/lint.sh
 must kernel tools/kernel.sh vm
 run kselftests tools/kselftests.sh
-names=${GROUP:-$(python3 tools/groups.py list | cut -f1 | xargs)}
-read -ra chosen <<< "$names"
+# Where the tests are: all, or of GROUP= what has a folder
+declare -a where=(tools selftests)
+if [ -n "${GROUP:-}" ]; then
+	where=()
+	for name in $GROUP; do [ ! -d "selftests/$name" ] || where+=("selftests/$name"); done
+	[ ${#where[@]} != 0 ] || where=(--ignore=tools --ignore=selftests)
+fi
 if [ -z "${GROUP:-}" ]; then
 	background 19 identity tools/results_file.py identity/off_means_off \
 		"nothing to compare" "$RESULTS/parts/identity.json" tools/identity/identity.py
 	# Most of these wait, and their trees are their own
-	background 10 robust tools/pytest.sh robust -m robust tools/queue
-	background 10 checks tools/pytest.sh checks -m static -k test_selftest tools selftests
+	background 10 robust tools/pytest.sh robust --stage=robust
+	background 10 checks tools/pytest.sh checks --stage=checks
 fi
 boots=$(tools/python.sh -m tools.vm.boots --list)
 mapfile -t plain < <(awk '$2 == "vm" {print $1}' <<< "$boots")
 run boots tools/python.sh -m tools.vm.boots "${plain[@]}"
-[ -n "${GROUP:-}" ] || background 0 queue tools/pytest.sh queue \
-	-m "not static and not robust and not full" tools/queue
-for name in $(tested "${chosen[@]}"); do
-	run "$name" tools/pytest.sh "$name" -m "not full and not bench and not late and not debug" \
-		"selftests/$name"
-done
+[ -n "${GROUP:-}" ] || background 0 queue tools/pytest.sh queue --stage=queue
+run groups tools/pytest.sh groups --stage=groups "${where[@]}"
 if [ -z "${GROUP:-}" ]; then
-	run runner tools/pytest.sh runner -m "not full" \
-		tools/vm tools/identity tools/results tools/review tools/test_proofs.py
-	spare model tools/pytest.sh model -m "not static" tools/model
+	run tools tools/pytest.sh tools --stage=tools
+	spare model tools/pytest.sh model --stage=model
 fi
-marked late
+spare late tools/pytest.sh late --stage=late "${where[@]}"
 while read -r name kernel; do
 	[ "$kernel" != vm ] || continue
 	spare "kernel_$kernel" tools/kernel.sh "$kernel"
 	spare "vm-$name" tools/python.sh -m tools.vm.boots "$name"
 done <<< "$boots"
-marked debug
+spare debug tools/pytest.sh debug --stage=debug "${where[@]}"
 joined
 if [ "$mode" = full ]; then
 	jobs=$(python3 tools/jobs.py list)

@@ -14,7 +14,7 @@ TASKS = 4
 
 def plain_kernel() -> Path:
     """Return the image that is tested."""
-    return Path(os.environ["CF_KERNEL"])
+    return Path(os.environ["CF_OUT"]) / "arch/x86/boot/bzImage"
 
 
 def test_guard_page() -> None:

@@ -17,6 +17,7 @@ from typing import Any
 from tools.results import store
 from tools.results.machine import Machine, machine, same_model, told
 from tools.results.store import Table
+from tools.series import series_hash
 
 HERE = Path(__file__).resolve().parent
 UNIT = "cycles of the time-stamp counter"
@@ -150,7 +151,7 @@ def measure(group: str, name: str, tree: Path, rounds: int, made_by: str
     store.unchanged(group, depends)
     block = {
         "machine": machine(), "compiler": command("gcc", "--version").splitlines()[0],
-        "rounds": rounds, "series": store.series_hash(store.queue_of_today()),
+        "rounds": rounds, "series": series_hash(store.queue_of_today().patches),
         "command": made_by, "date": datetime.date.today().isoformat(), "depends": depends,
         **{key: cells_of(value) if key == "cells" else value for key, value in more.items()}}
     return block, program.complaints(block) if hasattr(program, "complaints") else []

@@ -15,6 +15,7 @@ from typing import Any
 from tools.bench.measure import files_of, keep, shown
 from tools.results import store
 from tools.results.machine import SAME_MODEL, same_model
+from tools.series import series_hash
 
 MACHINE = {*SAME_MODEL, "model name", "copy flags", "caches", "tsc_khz", "hypervisor", "kernel"}
 # Fewer than for a block of our own: a figure has to be had in minutes
@@ -35,7 +36,7 @@ def faults(table: str, block: Block) -> list[str]:
     not the form of a block."""
     group, name = table.split("/")
     published = store.read(group, name)["blocks"]
-    today = store.series_hash(store.queue_of_today())
+    today = series_hash(store.queue_of_today().patches)
     least = max([ROUNDS, *(old["rounds"] for old in published
                            if same_model(old["machine"], block["machine"]))])
     measures = [{cell.partition("/")[0] for cell in each["cells"]} for each in (published[-1], block)]

@@ -186,7 +186,7 @@ def prepare() -> None:
 
 def environment(preprocess: bool = True) -> dict[str, str]:
     """Return the environment of a build of the state that is at its place."""
-    unwanted = ("GROUP", "KDIR", "MAKEFLAGS", "MFLAGS", "MAKELEVEL", "CF_OUT", "CF_KERNEL")
+    unwanted = ("GROUP", "KDIR", "MAKEFLAGS", "MFLAGS", "MAKELEVEL", "CF_OUT")
     return {
         **{name: value for name, value in ENV.items() if name not in unwanted},
         "CF_ROOT": str(ROOT),

@@ -19,7 +19,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from tools import series
 from tools.results.machine import SAME_MODEL, cpu
 from tools.series import Queue, load_queue
 
@@ -64,7 +63,11 @@ def file_of(group: str, name: str) -> Path:
 
 def read(group: str, name: str) -> Table:
     """Return a group's table; raises OSError, and ValueError for a file that is none."""
-    path = file_of(group, name)
+    return load(file_of(group, name))
+
+
+def load(path: Path) -> Table:
+    """Return the table of a file below PUBLISHED; raises as read()."""
     table = json.loads(path.read_text(encoding="utf-8"))
     if not isinstance(table, dict) or table.get("kind") not in ("timed", "modelled"):
         raise ValueError(f"{path.relative_to(PUBLISHED)} is no table")
@@ -88,12 +91,6 @@ def publish(group: str, name: str, table: Table) -> None:
 def digest(data: bytes) -> str:
     """Return the hash that results name."""
     return hashlib.sha256(data).hexdigest()[:16]
-
-
-def series_hash(queue: Queue, group: str = "") -> str:
-    """Return the hash of the diffs, without changelogs, of one group or of all, in their order."""
-    return series.series_hash(patch for of in queue.groups if group in ("", of.name)
-                                  for patch in of.patches)
 
 
 def group_hash(queue: Queue, group: str) -> str:
@@ -188,17 +185,19 @@ def tables() -> Iterator[tuple[str, str, Table]]:
 
 
 def stale(kinds: tuple[str, ...] = ("timed", "modelled")) -> list[str]:
-    """Return a line for each table of these kinds that is not of today's files.
+    """Return a line for each table of these kinds, or file of a page that was counted once, that is not
+    of today's files.
 
     A block of a CPU model that is not this machine's is listed with its series, and is no stale
     one. Raises as read().
     """
     found = []
-    for group, name, table in tables():
+    for path in sorted(PUBLISHED.rglob("*.json")):
+        table, name = load(path), path.relative_to(PUBLISHED).with_suffix("")
         if table["kind"] not in kinds:
             continue
         for about in table.get("blocks", [table]):
-            what = f"{group}/{name}, {table['kind']}"
+            what = f"{name}, {table['kind']}"
             if table["kind"] == "timed":
                 machine = about["machine"]
                 what += " on {model name}, family {cpu family}, model {model}".format(**machine)

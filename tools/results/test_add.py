@@ -13,6 +13,7 @@ import pytest
 from tools.bench import share
 from tools.bench.__main__ import main
 from tools.results import store
+from tools.series import series_hash
 
 pytestmark = pytest.mark.static
 TABLE = "usercopy/bench"
@@ -28,7 +29,7 @@ def whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     monkeypatch.setattr(store, "PUBLISHED", published)
     block = json.loads(json.dumps(store.read(*TABLE.split("/"))["blocks"][-1]))
     files = [name for name in block["depends"] if not name.startswith(store.PATCHES)]
-    block |= {"series": store.series_hash(store.queue_of_today()),
+    block |= {"series": series_hash(store.queue_of_today().patches),
               "depends": store.depends("usercopy", files)}
     block["machine"]["stepping"] = "99"
     return {"cells": len(block["cells"]), "blocks": {TABLE: block}}

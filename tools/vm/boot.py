@@ -88,7 +88,6 @@ def arguments(words: Sequence[str] | None = None, program: str = "boot.py") -> a
     add("--memory", default="1G")
     add("--time-limit", type=float, default=600)
     add("--timeout", type=int)
-    add("--alone", action="store_true", help="heeded by boots.py, as when=")
     add("--when", choices=OCCASIONS, default="test")
     args = parser.parse_args(words)
     if not args.jobs:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Boots what the tables say, as many at a time as there are processors, those that run alone first.
+"""Boots what the tables say, as many at a time as there are processors.
 
 usage: python -m tools.vm.boots [--when test|make|full] [--list] [NAME...]
 
@@ -88,7 +88,7 @@ def read_tables(names: list[str]) -> dict[str, Boot]:
 
 def chosen(boots: dict[str, Boot], names: list[str], when: str, group_names: list[str]
            ) -> list[Boot]:
-    """Return the boots to run, those that run alone first; raises GroupError.
+    """Return the boots to run; raises GroupError.
 
     Args: the tables, names from the command line, the occasion, the groups of GROUP= ([]: all).
     """
@@ -96,10 +96,9 @@ def chosen(boots: dict[str, Boot], names: list[str], when: str, group_names: lis
         raise GroupError(f"no boot '{unknown[0]}' in configs/boots or selftests/*/boots")
     own = {ALWAYS, *(row[0] for name in group_names
                      for row in groups.table(groups.folder(name) / "boots", 4, 4))}
-    picked = [boots[name] for name in names] or [
+    return [boots[name] for name in names] or [
         boot for boot in boots.values()
         if boot.args.when == when and (not group_names or when != "test" or boot.name in own)]
-    return sorted(picked, key=lambda boot: not boot.args.alone)
 
 
 class Runner:
@@ -191,12 +190,10 @@ class Runner:
             process.terminate()
 
     def all(self, boots: list[Boot]) -> bool:
-        """Run boots, those alone one by one, the others JOBS= at a time; returns if all passed."""
+        """Run boots, JOBS= at a time; returns if all passed."""
         jobs = os.environ.get("CF_JOBS") or os.environ.get("JOBS") or os.cpu_count() or 1
-        passed = [self(boot) for boot in boots if boot.args.alone]
         with ThreadPoolExecutor(max_workers=max(min(int(jobs), MOST), 1)) as pool:
-            passed += pool.map(self, [boot for boot in boots if not boot.args.alone])
-        return all(passed)
+            return all(list(pool.map(self, boots)))
 
 
 def main(argv: list[str] | None = None) -> int:
