@@ -63,7 +63,7 @@ boot: kernel ## Boot it once in QEMU and run its KUnit tests (KVM=1 to use KVM)
 shell: kernel ## An interactive virtual machine on this kernel (virtme-ng; Ctrl-D ends it)
 	@tools/shell.sh
 refresh: ## After a change in a patch: bring the later ones to quilt's form, mark README's figures "older"
-	@CF_ROOT="$(CURDIR)" CF_TREE="$(or $(KDIR),$(BUILD)/linux)" python3 -B -m tools.queue.refresh
+	@CF_TREE="$(or $(KDIR),$(BUILD)/linux)" python3 -B -m tools.queue.refresh
 	@python3 -B -m tools.results pages
 lint: base ## The fast checks of patches and scripts, no kernel build
 	@tools/lint.sh

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Where code is not patched: the KUnit tests of immediate values on other architectures.
+"""Where code is not patched: the KUnit tests of immediate values on other architectures, and on um the
+generic ones of user copies.
 
 um runs on the host, i386 in QEMU; arm64 is built only, where there is a compiler for it. Three
 kernels are built by kunit.py: by make test-full, not by make test.
 """
 
+import os
 import re
 import shutil
 from pathlib import Path
@@ -16,14 +18,22 @@ from tools.kunit_kernel import booted, directory, kunit, parsed
 pytestmark = pytest.mark.full
 
 OPTIONS = ("KUNIT", "IMMEDIATE_KUNIT_TEST", "DEBUG_KERNEL")
+# Suites of any architecture, if the pushed groups have them, and their options
+GENERIC = {"usercopy": "USERCOPY_KUNIT_TEST", "usercopy_faults": "USERCOPY_FAULTS_KUNIT_TEST"}
 CASES = 10  # that do not need patched code
 COMPILER = ["--make_options=CC=ccache gcc"] if shutil.which("ccache") else []
 
 
-def fragment(arch: str) -> list[Path]:
-    """The configuration of the kernel for an architecture."""
+def generic() -> dict[str, str]:
+    """Those of GENERIC that the tree has."""
+    known = (Path(os.environ["CF_TREE"]) / "lib/Kconfig.debug").read_text()
+    return {suite: option for suite, option in GENERIC.items() if f"config {option}\n" in known}
+
+
+def fragment(arch: str, *more: str) -> list[Path]:
+    """The configuration of the kernel for an architecture. more: options."""
     file = directory(arch) / "fragment"
-    file.write_text("".join(f"CONFIG_{option}=y\n" for option in OPTIONS))
+    file.write_text("".join(f"CONFIG_{option}=y\n" for option in (*OPTIONS, *more)))
     return [file]
 
 
@@ -35,9 +45,11 @@ def expect_fallback(printed: str) -> None:
 
 
 def test_fallback_um() -> None:
-    """As a process of the host."""
-    expect_fallback(kunit("um", "um", "run", fragment("um"), "--timeout=300", *COMPILER,
-                          "immediate"))
+    """As a process of the host, with the generic suites of user copies."""
+    suites = generic()
+    printed = kunit("um", "um", "run", fragment("um", *suites.values()), "--timeout=300", *COMPILER)
+    expect_fallback(printed)
+    assert all(re.search(rf"=+ {suite} \(", printed) for suite in suites), printed
 
 
 def test_fallback_i386() -> None:

@@ -7,20 +7,19 @@ patch files change only when all of them apply.
 
 from __future__ import annotations
 
-import os
 import sys
 import tempfile
 from pathlib import Path
 
+from tools import groups
 from tools.queue.checks_apply import refreshed
 from tools.queue.scratch import Sources
-from tools.series import load_queue
 
 
 def main() -> int:
     """Write the patches that change; return the exit status."""
     try:
-        queue = load_queue(Path(os.environ["CF_ROOT"]))
+        queue = groups.queue()
         with tempfile.TemporaryDirectory() as scratch:
             after = refreshed(queue, Sources.from_env(), Path(scratch))
     except (OSError, RuntimeError, ValueError) as error:

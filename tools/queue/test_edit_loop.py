@@ -78,7 +78,7 @@ def test_refresh_does_not_apply(builder: Builder) -> None:
     first = queue.patches[0].path
     first.write_text(first.read_text().replace("+changed 20", "+moved 20"))
     before = {path: path.read_bytes() for path in builder.patches.iterdir()}
-    env = {"CF_ROOT": str(builder.repo), "CF_TREE": str(builder.base)}
+    env = {"QUEUE": str(builder.patches), "CF_TREE": str(builder.base)}
     words = ["python3", "-m", "tools.queue.refresh"]
     done = run(words, Path(os.environ["CF_ROOT"]), env=env)
     assert done.returncode == 1 and queue.patches[1].name in done.stdout, done.stdout
