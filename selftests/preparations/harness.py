@@ -24,10 +24,10 @@ def build(tree: Path, output: Path, program: str = "copyloops", **variables: Pat
     return found[0]
 
 
-def sweep(program: Path) -> tuple[dict[str, bool], int, float]:
-    """Run the full sweep; returns the verdicts of subtests, the number of cases, the seconds."""
+def sweep(program: Path, *words: str) -> tuple[dict[str, bool], int, float]:
+    """Run the full sweep, or what words say; returns the verdicts of subtests, the number of cases, the seconds."""
     start = time.monotonic()
-    done = subprocess.run([program], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+    done = subprocess.run([program, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True,
                           timeout=300)
     seconds = time.monotonic() - start
     results = re.findall(r"^(not )?ok \d+ (.*)$", done.stdout, re.M)

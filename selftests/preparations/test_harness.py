@@ -74,3 +74,30 @@ def test_flushcache_control(tmp_path: Path) -> None:
                                   COPYLOOPS_SRC=where))
     print(f"{cases} copies, {bad} leave bytes in the cache")
     assert bad, f"0 of {cases}"
+
+
+MISTAKES = {
+    # The second word before the first: after a fault in the first it stays behind
+    "order": ("store_hole_bytes", "\tmove_word (%rsi), (%rdi)\n\tcmpl $16,%ecx\n\tjbe .Llast_word\n"
+              "\tmove_word 8(%rsi), 8(%rdi)\n",
+              "\tcmpl $16,%ecx\n\tjbe .Llast_word\n\tmove_word 8(%rsi), 8(%rdi)\n\tmove_word (%rsi), (%rdi)\n"),
+    "last": ("copy_bytes", '-16(%rsi,%rcx)', '-15(%rsi,%rcx)'),
+    "step": ("copy_bytes", "addq $32,%rdi", "addq $24,%rdi"),
+    "count": ("load_fault_residue", "subq $32,%rcx\n", "subq $40,%rcx\n"),
+    "block": ("copy_bytes", "offset, 0, 8, 16, 24", "offset, 0, 8, 16"),
+}
+
+
+@pytest.mark.parametrize("found_by, right, wrong", MISTAKES.values(), ids=MISTAKES)
+def test_rep_movs_control(tmp_path: Path, found_by: str, right: str, wrong: str) -> None:
+    """A mistake in rep_movs_alternative() is found, an order of two moves by the page in front."""
+    tree = Sources.from_env().kernel()
+    for routine in ROUTINES:
+        shutil.copy(tree / routine, tmp_path)
+    changed = tmp_path / "copy_user_64.S"
+    text = changed.read_text()
+    assert text.count(right) == 1
+    changed.write_text(text.replace(right, wrong))
+    routine = "rep_movs_alternative_movsq"
+    failed = failures(sweep(build(tree, tmp_path / "out", COPYLOOPS_SRC=tmp_path), "-q", routine)[0])
+    assert f"{routine} {found_by}" in failed, failed
