@@ -23,7 +23,7 @@ ROUTINE = "arch/x86/lib/copy_user_64.S"
 MEASURES = {
     "hot": "Fixed sizes, hot",
     "written": "Fixed sizes, hot, of fields of 8 bytes that were written just before: cycles for both",
-    "random": "Sizes drawn from 1 to so many bytes, hot",
+    "random": "Random sizes of 1 to so many bytes, hot",
     "memory": "Source and destination in no cache, one copy at a time",
 }
 FLAVOURS = ("erms", "movsq")

@@ -6,7 +6,7 @@
  * usage: rep_movs MEASURE ROUNDS
  *   hot       1 to 512 bytes, over and over, in the first-level cache
  *   written   8 to 256 bytes, hot, of 8-byte fields that were written just before
- *   random    hot, sizes drawn from 1 to "bytes"
+ *   random    hot, sizes of 1 to "bytes"
  *   memory    source and destination in no cache, one copy at a time
  *
  * A line of JSON for each sample: copy, bytes, cycles of the time-stamp counter for a copy, with the

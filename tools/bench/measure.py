@@ -128,13 +128,15 @@ def keep(group: str, block: dict[str, Any], name: str = "bench") -> None:
     there = store.file_of(group, name).exists()
     blocks = store.read(group, name)["blocks"] if there else []
     others = [other for other in blocks if not same_model(other["machine"], block["machine"])]
-    store.publish(group, name, {"kind": "timed", "unit": UNIT, "blocks": [*others, block]})
+    store.publish(group, name, {"kind": "timed", "unit": block.get("unit", UNIT), "blocks": [*others, block]})
 
 
 def files_of(group: str, name: str) -> list[str]:
-    """Return the files that a table depends on, below the repository."""
+    """Return what a table depends on besides its group's patches: files below the repository, and what
+    PATCHES of the program names, "patches of GROUP" of other groups."""
     program = importlib.import_module(f"selftests.{group}.{name}")
-    return [os.path.normpath(f"selftests/{group}/{file}") for file in (f"{name}.py", *program.PROGRAMS)]
+    files = [os.path.normpath(f"selftests/{group}/{file}") for file in (f"{name}.py", *program.PROGRAMS)]
+    return [*files, *getattr(program, "PATCHES", ())]
 
 
 def measure(group: str, name: str, tree: Path, rounds: int, made_by: str

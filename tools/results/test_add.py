@@ -12,6 +12,7 @@ import pytest
 
 from tools.bench import share
 from tools.bench.__main__ import main
+from tools.bench.measure import files_of
 from tools.results import store
 from tools.series import series_hash
 
@@ -28,9 +29,8 @@ def whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     shutil.copytree(store.PUBLISHED, published)
     monkeypatch.setattr(store, "PUBLISHED", published)
     block = json.loads(json.dumps(store.read(*TABLE.split("/"))["blocks"][-1]))
-    files = [name for name in block["depends"] if not name.startswith(store.PATCHES)]
     block |= {"series": series_hash(store.queue_of_today().patches),
-              "depends": store.depends("usercopy", files)}
+              "depends": store.depends("usercopy", files_of("usercopy", "bench"))}
     block["machine"]["stepping"] = "99"
     return {"cells": len(block["cells"]), "blocks": {TABLE: block}}
 
