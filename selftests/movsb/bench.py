@@ -13,16 +13,19 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from selftests.movsb.site import last_distance, write_headers
+from selftests.movsb.site import FEATURES, last_distance, write_headers
 from tools.bench.claims import compare, lines_of
-from tools.bench.measure import Measured, command, machine_words, page_of
+from tools.bench.measure import BenchError, Measured, command, machine_words, page_of
 from tools.bench.returns import flags, returns, routines
+from tools.results.machine import cpu, machine
 from tools.results.store import Table
 
 HERE = Path(__file__).resolve().parent
 # What the table depends on, and this file
 PROGRAMS = ("distance.c", "site.py", "../../tools/bench/claims.py", "../../tools/bench/returns.py", "../../tools/bench/tsc.h")
-COPIES = ("none", "movsb", "again", "series", "checked", "unrolled")
+# rep_movs_alternative() is theirs
+PATCHES = ("patches of preparations",)
+COPIES = ("none", "movsb", "again", "series", "checked", "movsq")
 CALLS = ("pread", "pwrite", "pipe", "socket")
 MEASURES = {"hot": COPIES, "isolated": COPIES, "random": COPIES, "calls": CALLS}
 # Two medians are alike if they differ by no more than a tenth, or this many cycles
@@ -86,8 +89,11 @@ def compared(measure: str, rows: list[Row]) -> dict[str, Any]:
 
 def build(tree: Path, directory: Path, order: int = 0) -> Path:
     """Build distance.c in a link order."""
-    program = directory / f"distance-{order}"
-    objects = routines(tree, directory, (("copy_user_unrolled_64.S", "copy.o", []),), returns())
+    program, routine = directory / f"distance-{order}", "copy_user_64.S"
+    has = f'-DCPU_HAS=X86_FEATURE_ERMS | X86_FEATURE_{FEATURES[last_distance(cpu())]}'
+    objects = routines(tree, directory, (
+        (routine, "copy.o", ["-DCONFIG_X86_MOVSB_DISTANCE", has]),
+        (routine, "movsq.o", ["-DSYM_SUFFIX=_movsq"])), returns())
     write_headers(tree, directory, order)
     command("gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-mno-red-zone", "-fno-toplevel-reorder",
             *flags(returns()), "-D_GNU_SOURCE", f"-I{directory}", "-o", program, HERE / "distance.c", *objects)
@@ -102,6 +108,9 @@ def rows_of(program: Path, *arguments: object) -> list[Row]:
 def run(tree: Path, rounds: int) -> dict[str, Any]:
     """Measure; return what is the block's own. Raises BenchError."""
     cells, found = {}, {}
+    if "fsrm" not in machine()["copy flags"].split():
+        raise BenchError("this CPU has no FSRM: its kernel does not copy by rep movsb of any size; "
+                         "make bench GROUP=preparations times what it does")
     with tempfile.TemporaryDirectory() as directory:
         programs = [build(tree, Path(directory), order) for order in ORDERS]
         for measure, names in MEASURES.items():
@@ -169,17 +178,13 @@ HEADS = {
 
 def table(measure: str, cells: dict[str, Any]) -> str:
     """Return a measure as an rst table."""
-    names = MEASURES[measure]
+    names = list(next(iter(cells.values())))
     copies = measure != "calls"
-    rows = [["bytes", "delta", *names, *(["worst movsb", "movsb: unrolled"] if copies else [])]]
+    rows = [["bytes", "delta", *names, *(["worst movsb"] if copies else [])]]
     for cell, found in cells.items():
         row = [*cell.split("/"),
                *(f"{found[name]['median']:.0f}" if name in found else "" for name in names)]
-        if copies:
-            movsb, none = found["movsb"], found["none"]["median"]
-            least = max(found["unrolled"]["median"] - none, 1)
-            row += [f"{movsb['worst']:.0f}", f"{(movsb['median'] - none) / least:.2f}"]
-        rows.append(row)
+        rows.append([*row, f"{found['movsb']['worst']:.0f}"] if copies else row)
     head, *lines = (", ".join(f'"{text}"' for text in row) for row in rows)
     return "\n".join([f".. csv-table:: {HEADS[measure]}", f"   :header: {head}", "",
                       *(f"   {line}" for line in lines)]) + "\n"
@@ -195,11 +200,11 @@ def part(result: dict[str, Any]) -> str:
         f"{result['date']}. delta: (destination - source) modulo 4 KiB. movsb and again are the "
         "same, rep movsb, mainline's copy on a CPU with FSRM: their difference is the noise. "
         "series is what the series executes on this CPU, checked is rep movsb with the check of "
-        "the addresses, unrolled is the loop for each copy. Medians "
+        "the addresses, movsq is rep_movs_alternative() of a CPU without ERMS (unrolled, in older blocks, "
+        "was a loop of its own for each copy). Medians "
         f"over the alignments of the source, 0 to 63, of medians of {result['rounds']} samples, and "
         f"over {result.get('orders', 1)} link orders; a copy that is called returns by "
-        f"{result.get('returns', 'ret')}. \"movsb: unrolled\" is "
-        "how many times as long the former takes, less the call, none. The system calls copy "
+        f"{result.get('returns', 'ret')}. The system calls copy "
         "between a page of the kernel and a buffer at that distance; they are mainline's, on the "
         f"kernel that is named above. Deltas whose medians differ by at most {100 * ALIKE:.0f} % "
         f"or {CYCLES} cycles are one row.", "",

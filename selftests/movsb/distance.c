@@ -72,7 +72,7 @@ static const struct copy {
 	copy_function *const *at;
 } copies[] = {
 	{ "none", none }, { "movsb", movsb }, { "again", movsb }, { "series", series },
-	{ "checked", checked }, { "unrolled", unrolled },
+	{ "checked", checked }, { "movsq", movsq },
 };
 
 static int rising(const void *a, const void *b)

@@ -14,8 +14,10 @@ HEADER = "arch/x86/include/asm/uaccess_64.h"
 # series makes no check there is a longer one on each side.
 MAINLINE = r'"rep movsb\n.nops 3, 3"'
 UNCHECKED = r'".nops 11, 11\nrep movsb\n.nops 9, 9"'
+# The features of a CPU by the last distance that it checks; where that is 0, the check is Zen 4's
+FEATURES = {31: "ZEN3", 15: "ZEN4", 0: "ZEN4"}
 COPIES = (("none", '""'), ("movsb", "MAINLINE"), ("checked", "CHECKED"), ("series", "SERIES"),
-          ("unrolled", '"call copy_user_unrolled"'))
+          ("movsq", '"call rep_movs_alternative_movsq"'))
 
 
 def last_distance(machine: Mapping[str, Any]) -> int:

@@ -19,6 +19,8 @@ from tools.results.store import Table
 HERE = Path(__file__).resolve().parent
 # What the table depends on, and this file
 PROGRAMS = ("copies.c", "../../tools/bench/returns.py")
+# rep_movs_alternative() is theirs
+PATCHES = ("patches of preparations",)
 MEASURES = ("hot", "misaligned", "aliased", "cold", "written", "random64", "random512", "calls")
 COPIES = ("none", "fsrm", "fsrm_ret", "erms", "movsq", "unrolled", "string", "words", "const")
 # System calls that differ by copies: without, with, what these are
@@ -41,7 +43,8 @@ def build(tree: Path, directory: Path, how: str) -> Path:
     objects = routines(tree, directory, (
         ("copy_user_64.S", "movsq.o", ["-DSYM_SUFFIX=_movsq"]),
         ("copy_user_64.S", "erms.o", ["-DSYM_SUFFIX=_erms", "-DCPU_HAS=X86_FEATURE_ERMS"]),
-        ("copy_user_unrolled_64.S", "unrolled.o", []),
+        ("copy_user_64.S", "unrolled.o", ["-DSYM_SUFFIX=_unrolled", "-DCONFIG_X86_USERCOPY_VARIANTS",
+                                          "-DCPU_HAS=X86_FEATURE_USERCOPY_UNROLLED"]),
         ("copy_user_string_64.S", "string.o", [])), how)
     program = directory / "copies"
     header = (tree / "arch/x86/include/asm/uaccess_inline.h").resolve()

@@ -78,7 +78,7 @@ COPY(fsrm, "rep movsb\n.nops 3, 3")	/* the five bytes of a call */
 COPY(fsrm_ret, "rep movsb\n.nops 3, 3", function_return("keep"))
 COPY(erms, "call rep_movs_alternative_erms")
 COPY(movsq, "call rep_movs_alternative_movsq")
-COPY(unrolled, "call copy_user_unrolled")
+COPY(unrolled, "call rep_movs_alternative_unrolled")
 COPY(string, "call copy_user_string")
 
 static const struct copy {

@@ -11,7 +11,7 @@ from tools.bench.measure import command
 from tools.bench.returns import THUNKS
 from tools.queue.scratch import Sources
 
-FUNCTIONS = ("none", "fsrm", "erms", "movsq", "unrolled", "string", "copy_user_unrolled",
+FUNCTIONS = ("none", "fsrm", "erms", "movsq", "unrolled", "string", "rep_movs_alternative_unrolled",
              "copy_user_string", "rep_movs_alternative_erms", "rep_movs_alternative_movsq")
 
 

@@ -77,7 +77,7 @@ MUTANTS = {
     "site_entry": Mutant(SITE, "_ASM_EXTABLE_UA(1b + COPY_USER_MOVSB_AT, 2b)", "", "Oops", test=SITES),
     "site_word": Mutant(SITE, "402:	rep movsb", "402:	rep movsw", "residues", test=SITES),
     # As many bytes, which .org counts
-    "site_count": Mutant(SITE, "	call copy_user_unrolled\\n", "	decl %%ecx; nopl (%%rax)\\n", "residues",
+    "site_count": Mutant(SITE, "	call rep_movs_alternative\\n", "	decl %%ecx; nopl (%%rax)\\n", "residues",
                          test=SITES),
 }
 

@@ -159,14 +159,14 @@ def test_ioctl_inline(ioctl: Result) -> None:
 
 def test_movsb_window(pread_zen4: Result, pread_zen3: Result, pread_zen5: Result,
                       pread_intel: Result) -> None:
-    """Zen 3 and Zen 4 send the copies that their rep movsb is slow for to the unrolled loop, and no
+    """Zen 3 and Zen 4 send the copies that their rep movsb is slow for to rep_movs_alternative(), and no
     other copy; other CPUs send none. KUnit's instructions_* know both ends exactly."""
-    def unrolled(result: Result) -> set[str]:
+    def moved(result: Result) -> set[str]:
         labels = result["labels"].items()
         assert len(labels) == 9 and all(label["units"] == 5 for _, label in labels)
         return {name for name, label in labels
-                if "copy_user_unrolled" in {function["name"] for function in label["functions"]}}
+                if "rep_movs_alternative" in {function["name"] for function in label["functions"]}}
 
-    assert unrolled(pread_zen4) == {"pread_1", "pread_8", "pread_15", "pwrite_8"}
-    assert unrolled(pread_zen3) == unrolled(pread_zen4) | {"pread_16", "pwrite_16"}
-    assert not any(map(unrolled, (pread_zen5, pread_intel)))
+    assert moved(pread_zen4) == {"pread_1", "pread_8", "pread_15", "pwrite_8"}
+    assert moved(pread_zen3) == moved(pread_zen4) | {"pread_16", "pwrite_16"}
+    assert not any(map(moved, (pread_zen5, pread_intel)))
