@@ -136,7 +136,7 @@ def part(result: dict[str, Any]) -> str:
         for kind in ("cpu", "elapsed"):
             pair = [result["measures"][kind][row][str(offset)] for offset in OFFSETS]
             figures += ['"{median:.1f} ({low:.1f}..{high:.1f})"'.format(**one) for one in pair]
-            figures.append(f"{100 * (1 - pair[1]['median'] / pair[0]['median']):.0f} %")
+            figures.append(f"{round(100 * (1 - pair[1]['median'] / pair[0]['median']))} %")
         lines.append(f'   "{row}", {", ".join(figures)}, {result["blocks"].get(row, 0)}')
     who = [".. csv-table:: Bytes that are copied between files and memory, as the program is",
            '   :header: program, MiB, "% at 1 to 15", "% at 16", "% at 17 to 31"', ""]

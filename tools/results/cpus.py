@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from tools.results.machine import Machine
 
-# By cpuinfo's family and model. The last one's guests hide it: 167 has no AMX, and a smaller L2
+# By cpuinfo's family and model. Guests on the one with AMX hide it: 167 has none, and a smaller L2
 NAMES = {("25", "1"): "Zen 3", ("25", "17"): "Zen 4", ("26", "2"): "Zen 5",
-         ("6", "167"): "Intel with AMX"}
+         ("6", "167"): "Intel with AMX", ("6", "85"): "Cascade Lake"}
 
 
 def cpu_name(of: Machine) -> str:
