@@ -3,14 +3,12 @@
 mistake in either is found."""
 
 import os
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from selftests.preparations.harness import ROUTINES, failures, sweep
-from selftests.preparations.harness import build as build_copyloops
+from selftests.preparations.harness import failures_with, mistake
 from tools.bench.measure import LOOPS, assemble, command
 
 HERE = Path(__file__).resolve().parent
@@ -47,15 +45,6 @@ def test_memcpy_matches(tmp_path: Path, cpu: str) -> None:
     assert int(done.stdout.split()[0]) > MIN_CASES, done.stdout
 
 
-def changed(file: str, directory: Path, right: str, wrong: str) -> Path:
-    """Write a file of the tree with a mistake into a directory, and return it."""
-    text = (tree() / file).read_text(encoding="utf-8")
-    assert text.count(right) == 1, f"{text.count(right)} of {right!r}"
-    found = directory / Path(file).name
-    found.write_text(text.replace(right, wrong), encoding="utf-8")
-    return found
-
-
 @pytest.mark.parametrize("right, wrong", [
     ("movq %r11,\t3*8(%rdi)\n\taddq", "movq %r10,\t3*8(%rdi)\n\taddq"),
     ("addq $0x20, %rdi\n\tsubq", "addq $0x18, %rdi\n\tsubq"),
@@ -66,7 +55,7 @@ def changed(file: str, directory: Path, right: str, wrong: str) -> Path:
     ids=["word", "step", "tail", "short", "value"])
 def test_memcpy_control(tmp_path: Path, right: str, wrong: str) -> None:
     """A mistake in memcpy() is found: a number of cases is printed for none."""
-    done = compare(tmp_path, changed(MEMCPY, tmp_path, right, wrong), "zen3")
+    done = compare(tmp_path, mistake(tree(), MEMCPY, tmp_path, right, wrong), "zen3")
     assert done.returncode and not done.stdout, done.stdout
 
 
@@ -75,9 +64,5 @@ def test_memcpy_control(tmp_path: Path, right: str, wrong: str) -> None:
     ("copy_residue", "jmp .Llarge_string\n#endif", "jmp .Lexit\n#endif")], ids=["block", "elsewhere"])
 def test_mutants(tmp_path: Path, found_by: str, right: str, wrong: str) -> None:
     """A mistake in what Zen 3 does above 256 bytes is found by copyloops."""
-    for routine in ROUTINES:
-        shutil.copy(tree() / routine, tmp_path)
-    changed(USER, tmp_path, right, wrong)
-    program = build_copyloops(tree(), tmp_path / "out", COPYLOOPS_SRC=tmp_path)
-    failed = failures(sweep(program, "-q", "rep_movs_alternative_zen3")[0])
+    failed = failures_with(tree(), USER, tmp_path, right, wrong, "-q", "rep_movs_alternative_zen3")
     assert f"rep_movs_alternative_zen3 {found_by}" in failed, failed

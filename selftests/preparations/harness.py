@@ -3,6 +3,7 @@
 user space, on the real CPU."""
 
 import re
+import shutil
 import subprocess
 import time
 from pathlib import Path
@@ -53,3 +54,20 @@ def flushcache(program: Path) -> tuple[int, int]:
 
 def failures(verdicts: dict[str, bool]) -> list[str]:
     return sorted(name for name, good in verdicts.items() if not good)
+
+
+def mistake(tree: Path, file: str, directory: Path, right: str, wrong: str) -> Path:
+    """Write a file of the tree with a mistake into a directory, and return it."""
+    text = (tree / file).read_text(encoding="utf-8")
+    assert text.count(right) == 1, f"{text.count(right)} of {right!r}"
+    found = directory / Path(file).name
+    found.write_text(text.replace(right, wrong), encoding="utf-8")
+    return found
+
+
+def failures_with(tree: Path, file: str, directory: Path, right: str, wrong: str, *words: str) -> list[str]:
+    """Return the subtests that fail with a mistake in one of the routines; words are sweep()'s."""
+    for routine in ROUTINES:
+        shutil.copy(tree / routine, directory)
+    mistake(tree, file, directory, right, wrong)
+    return failures(sweep(build(tree, directory / "out", COPYLOOPS_SRC=directory), *words)[0])

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from selftests.preparations.harness import (FLUSHCACHE, ROUTINES, build, failures, flushcache,
-                                            sweep)
+from selftests.preparations.harness import (FLUSHCACHE, ROUTINES, build, failures,
+                                            failures_with, flushcache, sweep)
 from tools.queue.scratch import Sources
 
 MIN_CASES = 1_000_000
@@ -91,13 +91,6 @@ MISTAKES = {
 @pytest.mark.parametrize("found_by, right, wrong", MISTAKES.values(), ids=MISTAKES)
 def test_rep_movs_control(tmp_path: Path, found_by: str, right: str, wrong: str) -> None:
     """A mistake in rep_movs_alternative() is found, an order of two moves by the page in front."""
-    tree = Sources.from_env().kernel()
-    for routine in ROUTINES:
-        shutil.copy(tree / routine, tmp_path)
-    changed = tmp_path / "copy_user_64.S"
-    text = changed.read_text()
-    assert text.count(right) == 1
-    changed.write_text(text.replace(right, wrong))
     routine = "rep_movs_alternative_movsq"
-    failed = failures(sweep(build(tree, tmp_path / "out", COPYLOOPS_SRC=tmp_path), "-q", routine)[0])
+    failed = failures_with(Sources.from_env().kernel(), ROUTINES[0], tmp_path, right, wrong, "-q", routine)
     assert f"{routine} {found_by}" in failed, failed

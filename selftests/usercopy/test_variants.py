@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 """The harness finds a mistake in copy_user_string()."""
 
-import shutil
 from pathlib import Path
 
 import pytest
 
-from selftests.preparations.harness import ROUTINES, build, failures, sweep
+from selftests.preparations.harness import failures_with
 from tools.queue.scratch import Sources
 
 STRING = "copy_user_string"
@@ -30,12 +29,5 @@ MORE = {
     *(pytest.param(*MORE[name], id=name, marks=pytest.mark.full) for name in MORE)])
 def test_variant_control(tmp_path: Path, found_by: str, right: str, wrong: str) -> None:
     """A mistake is found by the property that it breaks."""
-    tree = Sources.from_env().kernel()
-    for routine in (*ROUTINES, f"arch/x86/lib/{STRING}_64.S"):
-        shutil.copy(tree / routine, tmp_path)
-    changed = tmp_path / f"{found_by.split()[0]}_64.S"
-    text = changed.read_text()
-    assert text.count(right) == 1
-    changed.write_text(text.replace(right, wrong))
-    verdicts = sweep(build(tree, tmp_path / "out", COPYLOOPS_SRC=tmp_path))[0]
-    assert found_by in failures(verdicts), failures(verdicts)
+    failed = failures_with(Sources.from_env().kernel(), f"arch/x86/lib/{STRING}_64.S", tmp_path, right, wrong)
+    assert found_by in failed, failed
