@@ -98,14 +98,14 @@ def test_nothing_else(ring_1: Result, writers_1: Result) -> None:
 
 
 def test_writers_page_cache(writers_1: Result) -> None:
-    """Each line of the page cache that was written is brought in just once by
-    the copy, and the records are counted."""
+    """Each line of the page cache that was written is brought in once by the copy,
+    twice where an interrupt evicts it in the middle; the records are counted."""
     label, copy = (writers_1["labels"][name] for name in ("writers", "rep_movs_alternative"))
     lines = 2 * 1024 * 1024 // 64
     assert label["units"] == 2 * 256
     assert label["kinds"]["page cache"]["lines"] == lines
     for level in LEVELS:
-        assert copy["kinds"]["page cache"][level] == lines
+        assert lines <= copy["kinds"]["page cache"][level] <= lines + lines // 1000
     assert copy["stores"] >= 2 * 1024 * 1024
 
 
