@@ -27,7 +27,7 @@ PROGRAMS = ("distance.c", "site.py", "../../tools/bench/claims.py", "../../tools
 PATCHES = ("patches of preparations",)
 COPIES = ("none", "movsb", "again", "series", "checked", "movsq")
 CALLS = ("pread", "pwrite", "pipe", "socket")
-MEASURES = {"hot": COPIES, "isolated": COPIES, "random": COPIES, "calls": CALLS}
+MEASURES = {"hot": COPIES, "isolated": COPIES, "memory": COPIES, "random": COPIES, "calls": CALLS}
 # Two medians are alike if they differ by no more than a tenth, or this many cycles
 ALIKE, CYCLES = 0.1, 8
 # A check may take so many cycles, or this part of rep movsb's time, longer
@@ -48,7 +48,7 @@ Row = dict[str, Any]
 def alike(a: Row, b: Row, names: tuple[str, ...]) -> bool:
     """Return whether two rows have one size and medians that are alike."""
     return a["bytes"] == b["bytes"] and all(
-        abs(a[name][0] - b[name][0]) <= max(CYCLES, ALIKE * a[name][0]) for name in names)
+        abs(a[name][0] - b[name][0]) <= max(CYCLES, ALIKE * a[name][0]) for name in names if name in a)
 
 
 def joined(rows: list[Row], names: tuple[str, ...]) -> Measured:
@@ -70,7 +70,7 @@ def joined(rows: list[Row], names: tuple[str, ...]) -> Measured:
             name: {"median": round(statistics.median(row[name][0] for row in run), 1),
                    "low": min(row[name][1] for row in run),
                    "high": max(row[name][2] for row in run),
-                   "worst": max(row[name][3] for row in run)} for name in names}
+                   "worst": max(row[name][3] for row in run)} for name in names if name in run[0]}
     return found
 
 
@@ -78,7 +78,7 @@ def middle(orders: list[list[Row]], names: tuple[str, ...]) -> list[Row]:
     """Return the rows of several link orders as one: of each cell the medians over the orders."""
     return [{"bytes": rows[0]["bytes"], "delta": rows[0]["delta"],
              **{name: [statistics.median(row[name][at] for row in rows) for at in range(4)]
-                for name in names}} for rows in zip(*orders, strict=True)]
+                for name in names if name in rows[0]}} for rows in zip(*orders, strict=True)]
 
 
 def compared(measure: str, rows: list[Row]) -> dict[str, Any]:
@@ -170,6 +170,7 @@ def complaints(block: dict[str, Any]) -> list[str]:
 HEADS = {
     "hot": "Copies without a pause between them: cycles for a copy",
     "isolated": "One copy at a time: cycles for a copy, with those of the two readings",
+    "memory": "One copy at a time, its source and destination in memory, in no cache: cycles for a copy",
     "random": "Copies without a pause at random distances, 0 to 4095 (4096 in the column): cycles "
               "for a copy",
     "calls": "System calls on the running kernel: cycles for a call",

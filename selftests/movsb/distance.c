@@ -4,9 +4,10 @@
  * 4 KiB: some CPUs take far longer for rep movsb where it is small. In user space, on the real CPU,
  * with the kernel's own routines; and the system calls that copy, on the kernel that runs.
  *
- * usage: distance hot|isolated|random|calls ROUNDS [BYTES]
+ * usage: distance hot|isolated|memory|random|calls ROUNDS [BYTES]
  *   hot       copies without a pause between them
  *   isolated  one copy at a time, the store buffer empty before and after it
+ *   memory    one copy, source and destination flushed to memory before it
  *   random    the same at random distances, which no CPU predicts; "delta" is 4096
  *   calls     pread() and pwrite() of a file in memory, read() of a pipe and of a Unix socket
  *
@@ -32,11 +33,13 @@
 
 #define COUNT(a) (sizeof(a) / sizeof(*(a)))
 #define PAGE 4096
-#define LARGEST 65536
+#define LARGEST (1 << 20)
+#define LARGEST_HOT 65536
+#define LARGEST_PIPE 32768
 #define ALIGNMENTS 64
 #define MOST_ROUNDS 101
 
-static const size_t sizes[] = { 1, 8, 16, 64, 128, 256, 512, 1024, 4096, 32768, LARGEST };
+static const size_t sizes[] = { 1, 8, 16, 64, 128, 256, 512, 1024, 4096, 32768, 65536, LARGEST };
 /* After 0 to 127; behind these the destination ends before the source begins, modulo 4 KiB */
 static const size_t far[] = {
 	128, 160, 192, 256, 512, 1024, 2048, 3072, 3840, 4000, 4032, 4048, 4064, 4080, 4088, 4095,
@@ -50,6 +53,11 @@ static unsigned char *source, *target;
  */
 #define PLACES 8
 typedef void copy_function(void *dst, const void *src, size_t n);
+
+enum measure { HOT, ISOLATED, MEMORY, RANDOM, CALL, MEASURES };
+static const char * const measure_names[MEASURES] = {
+	"hot", "isolated", "memory", "random", "calls",
+};
 
 #define PLACED(name, place, instructions)						\
 static __attribute__((noinline, aligned(64)))						\
@@ -97,14 +105,23 @@ static void print_values(const char *name, double *values, size_t n, bool last)
 	       values[n - 1], last ? "}\n" : ", ");
 }
 
-/* Cycles of a copy, over as many copies as are some thousand cycles */
-static double sample(copy_function *copy, unsigned char *dst, const unsigned char *src,
-		     size_t n, bool isolated)
+static void flush(const unsigned char *at, size_t n)
 {
-	unsigned int calls = n >= 16384 ? 16 : n >= 1024 ? 64 : 128;
+	for (size_t i = 0; i < n + 64; i += 64)
+		_mm_clflush(at + i);
+}
+
+/* Cycles of a copy, over as many copies as are some thousand cycles; from memory of one */
+static double sample(copy_function *copy, unsigned char *dst, const unsigned char *src,
+		     size_t n, enum measure measure)
+{
+	unsigned int calls = measure == MEMORY ? 1 : n >= 16384 ? 16 : n >= 1024 ? 64 : 128;
 	uint64_t sum = 0, start;
 
-	if (!isolated) {
+	if (measure == MEMORY) {
+		flush(src, n);
+		flush(dst, n);
+	} else if (measure == HOT) {
 		start = cycles();
 		for (unsigned int i = 0; i < calls; i++)
 			copy(dst, src, n);
@@ -119,11 +136,11 @@ static double sample(copy_function *copy, unsigned char *dst, const unsigned cha
 }
 
 /* Medians of the copies at each alignment of the source; returns how many alignments */
-static size_t sweep(size_t n, size_t delta, long rounds, bool isolated,
+static size_t sweep(size_t n, size_t delta, long rounds, enum measure measure,
 		    double medians[COUNT(copies)][ALIGNMENTS])
 {
 	static double samples[COUNT(copies)][MOST_ROUNDS];
-	size_t step = n >= 16384 ? 8 : 1, count = 0;
+	size_t step = n >= 16384 || measure == MEMORY ? 8 : 1, count = 0;
 
 	for (size_t at = 0; at < ALIGNMENTS; at += step, count++) {
 		const unsigned char *src = source + at;
@@ -132,7 +149,7 @@ static size_t sweep(size_t n, size_t delta, long rounds, bool isolated,
 		for (long r = -1; r < rounds; r++)	/* one turn to warm up */
 			for (size_t c = 0; c < COUNT(copies); c++)
 				samples[c][r < 0 ? 0 : r] = sample(copies[c].at[count % PLACES],
-								   dst, src, n, isolated);
+								   dst, src, n, measure);
 		for (size_t c = 0; c < COUNT(copies); c++)
 			medians[c][count] = quartile(samples[c], rounds, 2);
 		if (memcmp(dst, src, n))
@@ -141,10 +158,10 @@ static size_t sweep(size_t n, size_t delta, long rounds, bool isolated,
 	return count;
 }
 
-static void print_sweep(size_t n, size_t delta, long rounds, bool isolated)
+static void print_sweep(size_t n, size_t delta, long rounds, enum measure measure)
 {
 	static double medians[COUNT(copies)][ALIGNMENTS];
-	size_t count = sweep(n, delta, rounds, isolated, medians);
+	size_t count = sweep(n, delta, rounds, measure, medians);
 
 	printf("{\"bytes\": %zu, \"delta\": %zu, ", n, delta);
 	for (size_t c = 0; c < COUNT(copies); c++)
@@ -204,8 +221,10 @@ static double call_once(enum call call, const int *fds, unsigned char *at, size_
 	return (double)start;
 }
 
-static void calls(size_t n, size_t delta, long rounds)
+/* A pipe and a socket take LARGEST_PIPE bytes */
+static void print_calls(size_t n, size_t delta, long rounds)
 {
+	enum call last = n <= LARGEST_PIPE ? SOCKET : PWRITE;
 	static double samples[CALLS][MOST_ROUNDS];
 	int fds[CALLS][2];
 
@@ -213,7 +232,7 @@ static void calls(size_t n, size_t delta, long rounds)
 	if (fds[PREAD][0] < 0 || pwrite(fds[PREAD][0], source, n, 0) != (ssize_t)n ||
 	    pipe(fds[PIPE]) || socketpair(AF_UNIX, SOCK_STREAM, 0, fds[SOCKET]))
 		err(1, "no file, pipe or socket");
-	for (enum call call = 0; call < CALLS; call++) {
+	for (enum call call = 0; call <= last; call++) {
 		/* The kernel's side is page-aligned; a pwrite() has it as the destination */
 		unsigned char *at = target + (call == PWRITE ? PAGE - delta : delta) % PAGE;
 
@@ -221,8 +240,8 @@ static void calls(size_t n, size_t delta, long rounds)
 			samples[call][r < 0 ? 0 : r] = call_once(call, fds[call], at, n);
 	}
 	printf("{\"bytes\": %zu, \"delta\": %zu, ", n, delta);
-	for (enum call call = 0; call < CALLS; call++)
-		print_values(call_names[call], samples[call], rounds, call == CALLS - 1);
+	for (enum call call = 0; call <= last; call++)
+		print_values(call_names[call], samples[call], rounds, call == last);
 	close(fds[PREAD][0]);
 	for (enum call call = PIPE; call < CALLS; call++) {
 		close(fds[call][0]);
@@ -240,34 +259,49 @@ static unsigned char *pages(size_t n)
 	return at;
 }
 
+/* Whether a measure has a row of n bytes at a distance */
+static bool has_row(enum measure measure, size_t n, size_t delta)
+{
+	if (measure == CALL)
+		return n == PAGE || n == LARGEST_PIPE || n == LARGEST;
+	if (measure == MEMORY)
+		return (n == PAGE || n >= LARGEST_HOT) &&
+		       ((delta <= 64 && delta % 8 == 0) || delta == 1024);
+	return n <= LARGEST_HOT;
+}
+
 int main(int argc, char **argv)
 {
-	const char *measure = argc >= 3 ? argv[1] : "";
+	const char *name = argc >= 3 ? argv[1] : "";
 	long rounds = argc >= 3 ? atol(argv[2]) : 0;
 	size_t only = argc == 4 ? atol(argv[3]) : 0;
-	bool in_calls = !strcmp(measure, "calls"), isolated = !strcmp(measure, "isolated");
-	bool random = !strcmp(measure, "random");
+	enum measure measure = 0;
 
-	if (rounds < 1 || rounds > MOST_ROUNDS ||
-	    (!in_calls && !isolated && !random && strcmp(measure, "hot")))
-		errx(2, "usage: distance hot|isolated|random|calls ROUNDS (1 to %d) [BYTES]",
+	while (measure < MEASURES && strcmp(name, measure_names[measure]))
+		measure++;
+	if (rounds < 1 || rounds > MOST_ROUNDS || measure == MEASURES)
+		errx(2, "usage: distance hot|isolated|memory|random|calls ROUNDS (1 to %d) [BYTES]",
 		     MOST_ROUNDS);
 	source = pages(LARGEST + 2 * PAGE);
 	target = pages(LARGEST + 2 * PAGE);
 	for (size_t i = 0; i < LARGEST + 2 * PAGE; i++)
 		source[i] = 1 + i % 251;
 	for (size_t s = 0; s < COUNT(sizes); s++) {
-		if (only && sizes[s] != only)
+		if ((only && sizes[s] != only) || !has_row(measure, sizes[s], 0))
 			continue;
-		if (random)
+		if (measure == RANDOM) {
 			print_random(sizes[s], rounds);
-		for (size_t d = 0; !random && d < 128 + COUNT(far); d++) {
+			continue;
+		}
+		for (size_t d = 0; d < 128 + COUNT(far); d++) {
 			size_t delta = d < 128 ? d : far[d - 128];
 
-			if (!in_calls)
-				print_sweep(sizes[s], delta, rounds, isolated);
-			else if (sizes[s] == PAGE || sizes[s] == LARGEST / 2)
-				calls(sizes[s], delta, rounds);
+			if (!has_row(measure, sizes[s], delta))
+				continue;
+			if (measure == CALL)
+				print_calls(sizes[s], delta, rounds);
+			else
+				print_sweep(sizes[s], delta, rounds, measure);
 		}
 	}
 	return 0;

@@ -114,7 +114,10 @@ def test_no_retry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @TIMED
 def test_random_distances(tmp_path: Path) -> None:
-    """distance.c times random distances, a row for each size."""
-    rows = rows_of(build(Path(os.environ["CF_TREE"]), tmp_path), "random", 1, 64)
+    """distance.c times random distances, a row for each size, and copies from memory."""
+    program = build(Path(os.environ["CF_TREE"]), tmp_path)
+    rows = rows_of(program, "random", 1, 64)
     assert [(row["bytes"], row["delta"]) for row in rows] == [(64, 4096)]
-    assert all(rows[0][name][0] > 0 for name in bench.COPIES)
+    rows += rows_of(program, "memory", 1, 4096)
+    assert [row["delta"] for row in rows[1:]] == [*range(0, 65, 8), 1024]
+    assert all(row[name][0] > 0 for row in rows for name in bench.COPIES)

@@ -159,14 +159,25 @@ def test_ioctl_inline(ioctl: Result) -> None:
 
 def test_movsb_window(pread_zen4: Result, pread_zen3: Result, pread_zen5: Result,
                       pread_intel: Result) -> None:
-    """Zen 3 and Zen 4 send the copies that their rep movsb is slow for to rep_movs_alternative(), and no
-    other copy; other CPUs send none. KUnit's instructions_* know both ends exactly."""
+    """Zen 3 and Zen 4 move the copies that their rep movsb is slow for by words, those of users by
+    rep_movs_alternative() and others in memcpy(), and no other copy; other CPUs none. KUnit's instructions_* know both ends exactly."""
     def moved(result: Result) -> set[str]:
         labels = result["labels"].items()
-        assert len(labels) == 9 and all(label["units"] == 5 for _, label in labels)
+        assert len(labels) == 12 and all(label["units"] == 5 for _, label in labels)
         return {name for name, label in labels
                 if "rep_movs_alternative" in {function["name"] for function in label["functions"]}}
 
+    def moved_by_memcpy(result: Result) -> set[str]:
+        """The labels whose 2000 bytes memcpy() moves by words: rep movsb loads each byte."""
+        loads = {name: sum(function["loads"] for function in label["functions"]
+                           if function["name"] in ("memcpy", "__memcpy"))
+                 for name, label in result["labels"].items() if name.startswith("splice")}
+        assert all(count >= 5 * 2000 / 8 for count in loads.values())
+        return {name for name, count in loads.items() if count < 5 * 2000}
+
+    assert moved_by_memcpy(pread_zen4) == {"splice_8"}
+    assert moved_by_memcpy(pread_zen3) == {"splice_8", "splice_16"}
+    assert not any(map(moved_by_memcpy, (pread_zen5, pread_intel)))
     assert moved(pread_zen4) == {"pread_1", "pread_8", "pread_15", "pwrite_8"}
     assert moved(pread_zen3) == moved(pread_zen4) | {"pread_16", "pwrite_16"}
     assert not any(map(moved, (pread_zen5, pread_intel)))
