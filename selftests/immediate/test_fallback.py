@@ -19,7 +19,8 @@ pytestmark = pytest.mark.full
 
 OPTIONS = ("KUNIT", "IMMEDIATE_KUNIT_TEST", "DEBUG_KERNEL")
 # Suites of any architecture, if the pushed groups have them, and their options
-GENERIC = {"usercopy": "USERCOPY_KUNIT_TEST", "usercopy_faults": "USERCOPY_FAULTS_KUNIT_TEST"}
+GENERIC = {"usercopy": "USERCOPY_KUNIT_TEST", "usercopy_faults": "USERCOPY_FAULTS_KUNIT_TEST",
+           "unsafe_copy": "UNSAFE_COPY_KUNIT_TEST"}
 CASES = 10  # that do not need patched code
 COMPILER = ["--make_options=CC=ccache gcc"] if shutil.which("ccache") else []
 
@@ -62,4 +63,4 @@ def test_fallback_arm64() -> None:
     """It compiles where nothing is known of it."""
     if not shutil.which("aarch64-linux-gnu-gcc"):
         pytest.skip("no aarch64-linux-gnu-gcc (gcc-aarch64-linux-gnu of Debian)")
-    kunit("arm64", "arm64", "build", fragment("arm64"), "--cross_compile=aarch64-linux-gnu-")
+    kunit("arm64", "arm64", "build", fragment("arm64", *generic().values()), "--cross_compile=aarch64-linux-gnu-")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """Times user copies of 1 byte to 4 KiB, in user space on the real CPU: copies.c, with the tree's
-own routines and its header of copies in place; and pairs of system calls of the running kernel.
+own routines and unsafe_copy_to_user() of its header; and pairs of system calls of the running kernel.
 
 `make bench GROUP=usercopy` makes Documentation/results/usercopy/bench.rst. STAC and CLAC, which the
 kernel executes around each copy, cannot be executed in user space: each ratio is given as timed,
@@ -8,6 +8,7 @@ and with PAIR cycles added to both sides.
 """
 from __future__ import annotations
 
+import re
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -19,10 +20,10 @@ from tools.results.store import Table
 HERE = Path(__file__).resolve().parent
 # What the table depends on, and this file
 PROGRAMS = ("copies.c", "../../tools/bench/returns.py")
-# rep_movs_alternative() is theirs
-PATCHES = ("patches of preparations",)
+# rep_movs_alternative() and unsafe_copy_to_user() are theirs
+PATCHES = ("patches of preparations", "patches of smallcopies")
 MEASURES = ("hot", "misaligned", "aliased", "cold", "written", "random64", "random512", "calls")
-COPIES = ("none", "fsrm", "fsrm_ret", "erms", "movsq", "unrolled", "string", "words", "const")
+COPIES = ("none", "fsrm", "fsrm_ret", "erms", "movsq", "unrolled", "string", "put_user", "words", "const")
 # System calls that differ by copies: without, with, what these are
 CALLS = (("sigprocmask", "sigprocmask_out", "rt_sigprocmask(): copy_to_user(8)"),
          ("sigprocmask", "sigprocmask_both", "rt_sigprocmask(): copy_from_user(8), copy_to_user(8)"),
@@ -47,9 +48,12 @@ def build(tree: Path, directory: Path, how: str) -> Path:
                                           "-DCPU_HAS=X86_FEATURE_USERCOPY_UNROLLED"]),
         ("copy_user_string_64.S", "string.o", [])), how)
     program = directory / "copies"
-    header = (tree / "arch/x86/include/asm/uaccess_inline.h").resolve()
+    header = (tree / "include/linux/uaccess.h").read_text(encoding="utf-8")
+    macros = re.search(r"^#define __unsafe_move_to_user\b.*?(?=^#else /\* user_access_begin)", header, re.M | re.S)
+    assert macros, "no unsafe_copy_to_user() in include/linux/uaccess.h"
+    (directory / "inline.h").write_text(macros[0], encoding="utf-8")
     command("gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-mno-red-zone", *flags(how),
-            f'-DINLINE_HEADER="{header}"', "-o", program, HERE / "copies.c", *objects)
+            f"-I{directory}", "-o", program, HERE / "copies.c", *objects)
     return program
 
 
@@ -131,8 +135,8 @@ ABOUT = (
     "nothing; fsrm is mainline's copy on a CPU with that flag, fsrm_ret the same with a plain ret, "
     "as where returns are not mitigated; erms (rep_movs_alternative) on one "
     "with ERMS only, movsq on one with neither; unrolled and string are what x86_usercopy= can "
-    "choose, const and words are X86_USERCOPY_CONST of a constant and a "
-    "variable size: all as they stand in the tree. Loop and call are included, STAC, CLAC and the "
+    "choose, put_user is a call that stores 8 bytes, const and words are unsafe_copy_to_user() of a "
+    "constant and a variable size (in older blocks, forms of X86_USERCOPY_CONST that are gone). Loop and call are included, STAC, CLAC and the "
     "check of the address are not. \"a: b\" is how many times faster a is than b, in brackets with "
     f"{PAIR} cycles for STAC and CLAC added to both: a figure that is stated here, not measured.")
 

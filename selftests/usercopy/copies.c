@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Times user copies in user space, on the real CPU: the kernel's own routines, assembled unchanged,
- * and its inline copies, from its header. What the kernel does around a copy (STAC,
- * CLAC, masking the address) is left out: the first two cannot be executed here.
+ * and unsafe_copy_to_user() from its header. What the kernel does around a copy (STAC, CLAC,
+ * masking the address) is left out: the first two cannot be executed here.
  *
  * usage: copies MEASURE ROUNDS
  *   hot         1 byte to 4 KiB, over and over, in the first-level cache
@@ -17,7 +17,8 @@
  *
  * A line of JSON for each sample: copy, bytes, cycles of the time-stamp counter for a copy, with
  * the loop around it. Each copy but "const" and "words" is called, as _copy_from_user() and
- * _copy_to_user() are; these two are inline, of a constant and of a variable size. "none" is that
+ * _copy_to_user() are; these two are unsafe_copy_to_user() of a constant and of a variable size.
+ * "put_user" is a call that stores 8 bytes, as put_user() does. "none" is that
  * call and no copy. In each round all take their turn; "fsrm" has two, "fsrm" and
  * "fsrm_again": the difference is the machine's noise. "fsrm_ret" is the same with a plain ret.
  */
@@ -34,18 +35,20 @@
 #include <unistd.h>
 #include <x86intrin.h>
 
-/* What the header of inline copies takes from others, but for __always_inline of libc */
+/* What unsafe_copy_to_user() takes from other headers; inline.h is written by bench.py */
 typedef uint8_t u8;
 typedef uint16_t u16;
 typedef uint32_t u32;
 typedef uint64_t u64;
 #define __user
-#define __must_check __attribute__((warn_unused_result))
-#define asm_inline asm
-#define _ASM_EXTABLE_UA(from, to)
-#define __uaccess_begin() do { } while (0)
-#define __uaccess_end() do { } while (0)
-#include INLINE_HEADER
+#define auto __auto_type
+#define unsafe_put_user(x, ptr, label)						\
+do {										\
+	asm volatile("mov %1,%0" : "=m" (*(ptr)) : "r" (x));			\
+	if (0)									\
+		goto label;							\
+} while (0)
+#include "inline.h"
 
 #define LINE 64
 #define CALLS 2000	/* copies of one sample */
@@ -80,6 +83,16 @@ COPY(erms, "call rep_movs_alternative_erms")
 COPY(movsq, "call rep_movs_alternative_movsq")
 COPY(unrolled, "call rep_movs_alternative_unrolled")
 COPY(string, "call copy_user_string")
+COPY(put_user, "mov (%%rsi),%%rax\nmov %%rax,(%%rdi)")
+
+static inline __attribute__((always_inline))
+bool copy_inline(void *dst, const void *src, size_t n)
+{
+	unsafe_copy_to_user(dst, src, n, fault);
+	return true;
+fault:
+	return false;
+}
 
 static const struct copy {
 	const char *name;
@@ -88,6 +101,7 @@ static const struct copy {
 	{ "none", none }, { "fsrm", fsrm }, { "fsrm_again", fsrm },
 	{ "fsrm_ret", fsrm_ret }, { "erms", erms },
 	{ "movsq", movsq }, { "unrolled", unrolled }, { "string", string },
+	{ "put_user", put_user },
 };
 
 static const size_t sizes[] = {
@@ -161,7 +175,7 @@ do {										\
 
 #define CONSTANT(n)									\
 	case n:										\
-		TIME("const", n, dst, src, cold, (void)!arch_copy_to_user_inline(dst, src, n)); \
+		TIME("const", n, dst, src, cold, (void)copy_inline(dst, src, n));	\
 		break;
 
 static void fixed(unsigned char *dst, const unsigned char *src, bool cold, bool written)
@@ -175,11 +189,12 @@ static void fixed(unsigned char *dst, const unsigned char *src, bool cold, bool 
 			/* One loop, one call through a register for all: the same cost */
 			size_t (*call)(void *, const void *, size_t) = copies[c].call;
 
+			if (call == put_user && n != 8)
+				continue;
 			TIME(copies[c].name, n, dst, src, cold, call(dst, src, n));
 		}
-		if (n >= 8 && arch_usercopy_inline_size(n))
-			TIME("words", n, dst, src, cold,
-			     (void)!arch_copy_to_user_inline(dst, src, n));
+		if (n <= 64)
+			TIME("words", n, dst, src, cold, (void)copy_inline(dst, src, n));
 		switch (n) {
 		CONSTANT(1) CONSTANT(2) CONSTANT(4) CONSTANT(6) CONSTANT(8) CONSTANT(12)
 		CONSTANT(16) CONSTANT(24) CONSTANT(32) CONSTANT(48) CONSTANT(64)
@@ -209,6 +224,9 @@ static void drawn(size_t largest)
 	for (size_t c = 0; c < COUNT(copies); c++) {
 		uint64_t start = begin();
 
+		if (copies[c].call == put_user)
+			continue;
+
 		for (size_t i = 0; i < DRAWS; i++)
 			copies[c].call(target, source, 1 + draws[i]);
 		print(copies[c].name, largest, end() - start, DRAWS);
@@ -218,8 +236,9 @@ static void drawn(size_t largest)
 	for (size_t i = 0; i < DRAWS; i++) {
 		size_t n = 1 + draws[i];
 
-		if (!arch_usercopy_inline_size(n) ||
-		    !arch_copy_to_user_inline(target, source, n))
+		if (n <= 64)
+			copy_inline(target, source, n);
+		else
 			fsrm(target, source, n);
 	}
 	print("words", largest, end() - start, DRAWS);

@@ -27,8 +27,6 @@ IOCTLS = {
     "nothing": "copies nothing",
     "called": "8 bytes in and out, twice, _copy_from_user() and _copy_to_user()",
     "constant": "the same, a constant size",
-    "sized": "the same, sizes of _IOC_SIZE()",
-    "inline": "the same, copy_from_user_inline() and copy_to_user_inline()",
     "set_winsize": "TIOCSWINSZ (8 bytes in), constant",
     "get_winsize": "TIOCGWINSZ (8 bytes out), constant",
     "gem_flink": "DRM_IOCTL_GEM_FLINK of vgem (8 bytes in and out), sized",
@@ -38,7 +36,6 @@ IOCTLS = {
     "epoll_ctl": "epoll_ctl() (12 bytes in), constant, fails",
     "sigaltstack": "sigaltstack() (24 bytes out), constant",
     "sigaction": "rt_sigaction() (32 bytes out), constant",
-    "openat2": "openat2() (24 bytes in), constant, fails",
 }
 
 

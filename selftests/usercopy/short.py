@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from selftests.usercopy.bench import has_baseline
-from selftests.usercopy.model import text
 from tools.model import tables
 from tools.model.published import literal, wrapped
 from tools.results.cpus import cpu_name
-from tools.results.figures import STAC_CLAC, Row, arrow, evidence, per_unit, timed
-from tools.results.store import Table, read
+from tools.results.figures import STAC_CLAC, Row, arrow, evidence, timed
+from tools.results.store import Table
 
 SIZES = (1, 8, 16, 32, 48, 64, 128, 256, 512, 4096)
 # The loop of moves, inline; the first column is what a CPU has without options
@@ -24,15 +23,7 @@ def pair(cpu: str, cell: str, copy: str) -> str:
 
 def gains() -> list[Row]:
     """Return the rows of README's table of gains."""
-    before, after = (per_unit("usercopy/model", f"ioctl-{run}/sigprocmask", "instructions")
-                     for run in ("calls", "inline"))
-    model = read("usercopy", "model")
-    grown = sum(text(model, section)[1] for section in model["kernel"]["bytes"])
     return [
-        Row("X86_USERCOPY_CONST", "rt_sigprocmask(), a CPU without FSRM",
-            f"{arrow(before, after)} instructions", evidence("usercopy/model"),
-            f"the kernel grows by {grown} bytes (text, exception table, alternatives) with the options of "
-            "Debian's cloud kernel; no gain from cold caches"),
         Row("x86_usercopy=unrolled", "256 bytes, hot", f"{pair(INTEL, 'hot/256', 'unrolled')} cycles",
             evidence("usercopy/bench", INTEL),
             "slower at all hot sizes where functions return by safe-RET")]
@@ -56,6 +47,6 @@ def bench(table: Table) -> str:
     low = low and "\n" + wrapped("the first two are called by a function that ends in a plain ret, "
                                  f"so they are too low where returns are mitigated: {low}")
     return literal("cycles of the time-stamp counter for a hot copy, median: "
-                   "without options / unrolled / inline\n"
+                   "without options / unrolled / a constant size inline\n"
                    f"{wrapped(about)}{low}\n\n"
                    f"{tables.columns(rows)}")

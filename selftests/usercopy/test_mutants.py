@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """The KUnit tests of user copies find mistakes in what they test: each mutant is killed.
 
-A mutant is the module of a test with one change in a header of the tree. It is built for the kernel
-vm and loaded there, in a boot of its own; a mutant that ends the kernel is killed as well. Those of
-the functions in assembly are in test_variants.py.
+A mutant is the module of a test with one change in a header of the tree, of this group, movsb or
+smallcopies. It is built for the kernel vm and loaded there, in a boot of its own; a mutant that ends
+the kernel is killed as well. Those of the functions in assembly are in test_variants.py.
 """
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from tools.vm.apart import boot_apart
 
 pytestmark = pytest.mark.full
 
-INLINE = "arch/x86/include/asm/uaccess_inline.h"
-HOOK = "include/linux/uaccess.h"
+HEADER = "include/linux/uaccess.h"
 SITE = "arch/x86/include/asm/uaccess_64.h"
 FAULTS, SITES = "lib/tests/usercopy_faults_kunit.c", "arch/x86/lib/usercopy_kunit.c"
+SMALL = "lib/tests/unsafe_copy_kunit.c"
 # The test of the site reads the command line of the kernel, which modules cannot
-PROLOGUE = {FAULTS: "", SITES: ("#include <linux/init.h>\n#include <asm/cmdline.h>\n"
+PROLOGUE = {FAULTS: "", SMALL: "", SITES: ("#include <linux/init.h>\n#include <asm/cmdline.h>\n"
                                 "#define cmdline_find_option(...) 0\n"
                                 "#define saved_command_line NULL\n")}
 ZEN4 = ("--cpu=family=25,model=17", "--append=setcpuid=fsrm", "--append=mitigations=off")
@@ -46,33 +46,26 @@ class Mutant:
 
 
 MUTANTS = {
-    "none": Mutant(INLINE, "(n) <= 64", "(n) <= 64", ""),
-    "last_word": Mutant(INLINE, "move(to, from, (n) - 8, u64", "move(to, from, (n) - 7, u64",
-                        "const_copies"),
-    "last_four": Mutant(INLINE, "(n) > 8 && (n) % 8 == 4", "(n) > 8 && (n) % 8 == 5",
-                        "const_copies"),
-    "third_byte": Mutant(INLINE, "(n) == 1 || (n) == 3", "(n) == 1", "const_copies"),
-    "half_word": Mutant(INLINE, 'move(to, from, 24, u64, "q", "rax"',
-                        'move(to, from, 24, u32, "l", "eax"', "const_copies"),
-    "loop_end": Mutant(INLINE, "__last = (n) - 8", "__last = (n) - 7", "inline_copies"),
-    "loop_step": Mutant(INLINE, "__at += 8", "__at += 16", "inline_copies"),
-    "constant_twice": Mutant(INLINE, "if (constant)", "if (0)", "const_copies", times=2),
-    "variable_short": Mutant(INLINE, "COPY_USER_LEAST	8", "COPY_USER_LEAST	1", "inline_copies"),
-    "fault_unseen": Mutant(INLINE, "__uaccess_end();\n\treturn false", "__uaccess_end();\n\treturn true",
-                           "const_faults inline_faults", times=2),
-    "no_stac": Mutant(INLINE, "__uaccess_begin();\n", ";\n", "Oops", times=2),
-    "no_entry": Mutant(INLINE, "_ASM_EXTABLE_UA(1b, %l[label])", '""', "Oops", times=2),
-    "from_unmasked": Mutant(HOOK, "from = mask_user_address(from);\n\t\tinstrument",
-                            "instrument", "bad_addresses"),
-    "to_unmasked": Mutant(HOOK, "to = mask_user_address(to);\n\t\tinstrument", "instrument",
-                          "bad_addresses"),
-    "no_zeroes": Mutant(HOOK, "return _copy_from_user(to, from, n);",
-                        "return n;", "const_faults bad_addresses"),
-    "not_again": Mutant(HOOK, "return _copy_to_user(to, from, n);", "return n;", "const_faults"),
-    "no_failure": Mutant(HOOK, "if (should_fail_usercopy())\n\t\t\tfrom", "if (0)\n\t\t\tfrom",
-                         "injected_failures"),
-    "larger_structure": Mutant(HOOK, "likely(usize == ksize)", "likely(usize >= ksize)",
-                               "struct_copies"),
+    "none": Mutant(HEADER, "(n) >= 64", "(n) >= 64", "", test=SMALL),
+    "last_word": Mutant(HEADER, "(n) - 8, u64", "(n) - 7, u64", "const_sizes any_sizes", times=2, test=SMALL),
+    "word_tail": Mutant(HEADER, "(n) > 8 && (n) % 8 > 4", "(n) > 8 && (n) % 8 > 5", "const_sizes", test=SMALL),
+    "third_byte": Mutant(HEADER, "(n) == 1 || (n) == 3", "(n) == 1", "const_sizes", test=SMALL),
+    "four_bytes": Mutant(HEADER, "(n) >= 4 && (n) < 8", "(n) > 4 && (n) < 8", "const_sizes", test=SMALL),
+    "half_word": Mutant(HEADER, "move(dst, src, 24, u64", "move(dst, src, 24, u32", "const_sizes", test=SMALL),
+    "loop_step": Mutant(HEADER, "__ucu_at += 8", "__ucu_at += 16", "any_sizes", test=SMALL),
+    "loop_word": Mutant(HEADER, "__ucu_at, u64", "__ucu_at, u32", "any_sizes", test=SMALL),
+    "user_as_kernel": Mutant(HEADER, "*(const type *)((src) + (at))", "*(const type *)((dst) + (at))",
+                             "Oops", test=SMALL),
+    "const_none": Mutant(HEADER, "(n) == 8))", "(n) == 8))", ""),
+    "const_width": Mutant(HEADER, "get_user(*(u32 *)to, (const u32 __user *)from)",
+                          "get_user(*(u16 *)to, (const u16 __user *)from)", "const_copies"),
+    "from_not_again": Mutant(HEADER, "if (likely(!get_user_const(to, from, n)))\n\t\t\treturn 0",
+                             "return get_user_const(to, from, n) ? n : 0", "const_faults"),
+    "to_not_again": Mutant(HEADER, "if (likely(!put_user_const(to, from, n)))\n\t\t\treturn 0",
+                           "return put_user_const(to, from, n) ? n : 0", "const_faults"),
+    "no_zeroes": Mutant(HEADER, "memset(to, 0, n);\n\t\t\treturn n", "return n", "injected_failures"),
+    "no_failure": Mutant(HEADER, "if (should_fail_usercopy()) {", "if (0) {", "injected_failures"),
+    "larger_structure": Mutant(HEADER, "else if (usize > ksize)", "else if (0)", "struct_copies"),
     "site_none": Mutant(SITE, "jb 402f", "jb 402f", "", test=SITES),
     "site_entry": Mutant(SITE, "_ASM_EXTABLE_UA(1b + COPY_USER_MOVSB_AT, 2b)", "", "Oops", test=SITES),
     "site_word": Mutant(SITE, "402:	rep movsb", "402:	rep movsw", "residues", test=SITES),
@@ -112,7 +105,7 @@ def test_mutant(name: str) -> None:
         f"mutant-{name}", kernel, f"cmd={LOAD} {module}:mutant", "--time-limit=300",
         "--append=kunit.filter_glob=none", *(ZEN4 if mutant.test == SITES else ()))
     console = (logs / "console.log").read_text(errors="replace")
-    assert re.search("# Subtest: usercopy", console), printed
+    assert re.search("# Subtest: (usercopy|unsafe_copy)", console), printed
     killers = set(re.findall(r"^\s*(?:\[[^]]*\]\s*)?not ok \d+ (\w+)", console, re.M))
     if re.search(r"\b(Oops|BUG): ", console):
         killers.add("Oops")

@@ -9,7 +9,5 @@
 #define IOCTLS_NOTHING	_IO('U', 1)
 #define IOCTLS_CONSTANT	_IOWR('U', 2, __u64)
 #define IOCTLS_CALLED	_IOWR('U', 3, __u64)
-#define IOCTLS_SIZED	_IOWR('U', 4, __u64)
-#define IOCTLS_INLINE	_IOWR('U', 5, __u64)
 
 #endif

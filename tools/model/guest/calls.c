@@ -9,8 +9,8 @@
  * and, if the kernel has vgem, two of drm_ioctl(): GEM_FLINK, which copies 8
  * bytes in and out, and GET_CAP, which copies 16. And other system calls that
  * copy a small structure: rt_sigprocmask (8 bytes in and out), clock_getres (16
- * out), epoll_ctl (12 in), sigaltstack (24 out), rt_sigaction (32 out), openat2
- * (24 in, and it fails). Word: calls= (of each, that are counted).
+ * out), epoll_ctl (12 in), sigaltstack (24 out), rt_sigaction (32 out). Word:
+ * calls= (of each, that are counted).
  *
  * pread: 4 KiB of a file in memory to a buffer that starts 0, 1, 8, 15, 16, 64 or
  * 4095 bytes above the start of a page: at that distance from the source, modulo
@@ -27,7 +27,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
-#include <linux/openat2.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdint.h>
@@ -94,12 +93,10 @@ static void function(long calls, int fd, void *argument)		\
 COUNT_IOCTL(1, nothing, IOCTLS_NOTHING)
 COUNT_IOCTL(2, constant, IOCTLS_CONSTANT)
 COUNT_IOCTL(3, called, IOCTLS_CALLED)
-COUNT_IOCTL(4, sized, IOCTLS_SIZED)
 COUNT_IOCTL(5, set_winsize, TIOCSWINSZ)
 COUNT_IOCTL(6, get_winsize, TIOCGWINSZ)
 COUNT_IOCTL(7, gem_flink, DRM_IOCTL_GEM_FLINK)
 COUNT_IOCTL(8, get_cap, DRM_IOCTL_GET_CAP)
-COUNT_IOCTL(9, inline, IOCTLS_INLINE)
 
 /* result: -1 for a call that fails behind the copy */
 #define COUNT_SYSCALL(label, name, result, ...)				\
@@ -112,7 +109,6 @@ COUNT_SYSCALL(11, clock_getres, 0, SYS_clock_getres, CLOCK_MONOTONIC, argument)
 COUNT_SYSCALL(12, epoll_ctl, -1, SYS_epoll_ctl, fd, EPOLL_CTL_MOD, 0, argument)
 COUNT_SYSCALL(13, sigaltstack, 0, SYS_sigaltstack, NULL, argument)
 COUNT_SYSCALL(14, sigaction, 0, SYS_rt_sigaction, SIGUSR1, NULL, argument, 8)
-COUNT_SYSCALL(15, openat2, -1, SYS_openat2, -1, "none", argument, sizeof(struct open_how))
 
 static void count_syscalls(long calls)
 {
@@ -124,8 +120,6 @@ static void count_syscalls(long calls)
 	syscall_epoll_ctl(calls, fd, argument);
 	syscall_sigaltstack(calls, fd, argument);
 	syscall_sigaction(calls, fd, argument);
-	memset(argument, 0, sizeof(argument));
-	syscall_openat2(calls, fd, argument);
 }
 
 /* A card without a screen, whose buffers are plain memory */
@@ -164,8 +158,6 @@ void ioctls(void)
 	ioctl_nothing(calls, device, &size);
 	ioctl_constant(calls, device, &size);
 	ioctl_called(calls, device, &size);
-	ioctl_sized(calls, device, &size);
-	ioctl_inline(calls, device, &size);
 	ioctl_set_winsize(calls, terminal, &size);
 	ioctl_get_winsize(calls, terminal, &size);
 	if (memcmp(&size, &sent, sizeof(size)))

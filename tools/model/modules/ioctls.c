@@ -2,7 +2,7 @@
 /*
  * A device whose ioctls copy a structure of 8 bytes in and one of 8 bytes out,
  * twice, and do nothing else: the microbenchmark that x86's user copies were
- * once looked at with. They differ in what the compiler knows of the sizes.
+ * once looked at with.
  */
 #include <linux/fs.h>
 #include <linux/miscdevice.h>
@@ -10,32 +10,6 @@
 #include <linux/uaccess.h>
 
 #include "ioctls.h"
-
-#ifndef CONFIG_X86_USERCOPY_CONST
-#define copy_from_user_inline	copy_from_user
-#define copy_to_user_inline	copy_to_user
-#endif
-
-/* As drm_ioctl() has it: the sizes are in the number of the ioctl */
-#define COPY_SIZED(name, from, to)					\
-static noinline int name(unsigned int cmd, void __user *argument)	\
-{									\
-	unsigned int size;						\
-	char data[128];							\
-									\
-	OPTIMIZER_HIDE_VAR(cmd);					\
-	size = _IOC_SIZE(cmd);						\
-	if (size > sizeof(data))					\
-		return -EINVAL;						\
-	if (from(data, argument, _IOC_DIR(cmd) & _IOC_WRITE ? size : 0)) \
-		return -EFAULT;						\
-	if (to(argument, data, _IOC_DIR(cmd) & _IOC_READ ? size : 0))	\
-		return -EFAULT;						\
-	return 0;							\
-}
-
-COPY_SIZED(copy_sized, copy_from_user, copy_to_user)
-COPY_SIZED(copy_inline, copy_from_user_inline, copy_to_user_inline)
 
 #define COPY(name, from, to)						\
 static noinline int name(void __user *argument)				\
@@ -62,10 +36,6 @@ static long ioctls_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 		return copy_constant(argument) ?: copy_constant(argument);
 	case IOCTLS_CALLED:
 		return copy_called(argument) ?: copy_called(argument);
-	case IOCTLS_SIZED:
-		return copy_sized(cmd, argument) ?: copy_sized(cmd, argument);
-	case IOCTLS_INLINE:
-		return copy_inline(cmd, argument) ?: copy_inline(cmd, argument);
 	}
 	return -ENOTTY;
 }
