@@ -47,7 +47,7 @@ class Mutant:
 
 MUTANTS = {
     "none": Mutant(HEADER, "(n) >= 64", "(n) >= 64", "", test=SMALL),
-    "last_word": Mutant(HEADER, "(n) - 8, u64", "(n) - 7, u64", "const_sizes any_sizes", times=2, test=SMALL),
+    "last_word": Mutant(HEADER, "(n) - 8, u64", "(n) - 7, u64", "Oops", times=2, test=SMALL),
     "word_tail": Mutant(HEADER, "(n) > 8 && (n) % 8 > 4", "(n) > 8 && (n) % 8 > 5", "const_sizes", test=SMALL),
     "third_byte": Mutant(HEADER, "(n) == 1 || (n) == 3", "(n) == 1", "const_sizes", test=SMALL),
     "four_bytes": Mutant(HEADER, "(n) >= 4 && (n) < 8", "(n) > 4 && (n) < 8", "const_sizes", test=SMALL),
