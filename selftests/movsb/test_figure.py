@@ -14,6 +14,7 @@ import pytest
 from selftests.movsb.short import at
 from tools.results import store
 from tools.results.cpus import cpu_name
+from tools.results.machine import machine
 
 ROOT = Path(os.environ.get("CF_ROOT", Path(__file__).resolve().parents[2]))
 TABLE = "movsb/bench"
@@ -29,6 +30,7 @@ def part(block: dict[str, Any]) -> float:
 
 
 @pytest.mark.full
+@pytest.mark.skipif("fsrm" not in machine()["copy flags"].split(), reason="the table refuses a CPU without FSRM")
 def test_reproduce_one_figure() -> None:
     """`make bench SHORT=1` after `make apply` gives the part of the time that README's row has for
     this CPU model; on a CPU that no table has, it gives a file that results-add takes."""
