@@ -53,6 +53,7 @@ WORKLOADS = {
     "crossing": Workload("context switch", "ring.c", _RINGS | {"tasks": "2:4:8:16:32"}, "__switch_to_asm",
                          cpus=2, labels=True),
     "ioctl": Workload("ioctl", "calls.c", {"calls": "100"}, instructions=True),
+    "leader": Workload("round", "leader.c", {"rounds": "500", "warm": "50", "perturb": "0"}, cpus=5),
     "pread": Workload("system call", "calls.c", {"calls": "20"}, instructions=True),
     "reads": Workload("system call", "calls.c", {"calls": "20", "thrash_kib": "2048"}),
     "ring": Workload(

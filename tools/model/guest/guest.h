@@ -59,6 +59,7 @@ void tell_buffer(const void *start, unsigned long size);
 void bystander(void);
 void calibrate(void);
 void ioctls(void);
+void leader(void);
 void preads(void);
 void reads(void);
 void ring(void);

@@ -32,6 +32,7 @@ static const struct {
 	{ "calibrate", calibrate },
 	{ "crossing", rings },
 	{ "ioctl", ioctls },
+	{ "leader", leader },
 	{ "pread", preads },
 	{ "reads", reads },
 	{ "ring", ring },
