@@ -20,8 +20,8 @@ stage = tools/stage.sh
 # First in each recipe that takes words: a wrong one ends it before anything is installed or built
 usage = command -v python3 >/dev/null || exit 0; python3 -B -X utf8 -m tools.usage
 
-.PHONY: all help preflight tools base apply unapply kernel kselftests boot shell \
-	refresh lint check model model-tables identity test test-full test-bare \
+.PHONY: all help preflight tools base apply unapply status kernel kselftests boot shell \
+	refresh rebase-report lint check model model-tables identity test test-full test-bare \
 	bench results-add docs export branch mail ktap clean distclean
 
 all: ## Tools, base, push the series (GROUP=: one group), build with every option on, boot once
@@ -51,6 +51,9 @@ apply: ## Push the series onto KDIR= (default build/linux); GROUP="name ..."; FO
 	@tools/tree.py apply
 unapply: ## Take it off again; edits that are in no patch are kept (DISCARD=1 throws them away)
 	@tools/tree.py unapply
+status: ## What KDIR= has: version, groups, edits, options (CONFIG=file, default KDIR/.config), switches
+	@$(usage) status
+	@tools/status.py
 kernel: apply ## Build the kernel for the virtual machine, every option on
 	+@tools/kernel.sh vm
 kselftests: ## Build and install the series' kselftests; KDIR=patched-tree [OUT=dir]: without a kernel
@@ -65,6 +68,8 @@ shell: kernel ## An interactive virtual machine on this kernel (virtme-ng; Ctrl-
 refresh: ## After a change in a patch: bring the later ones to quilt's form, mark README's figures "older"
 	@CF_TREE="$(or $(KDIR),$(BUILD)/linux)" python3 -B -m tools.queue.refresh
 	@python3 -B -m tools.results pages
+rebase-report: base ## How the patches go onto another version's tree, KDIR=tree: apply, offset, fuzz, merge, fail
+	@CF_TREE="$(BUILD)/linux" python3 -B -m tools.queue.rebase
 lint: base ## The fast checks of patches and scripts, no kernel build
 	@tools/lint.sh
 check: kernel ## All checks of the queue: applies everywhere, each step builds without new warnings

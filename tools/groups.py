@@ -26,9 +26,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tools.series import Patch, Queue, load_queue  # noqa: E402
+from tools.series import Patch, Queue, load_queue, touched  # noqa: E402
 
 ENTRY = re.compile(r"^\s*(?:menu)?config (\w+)$")
+PARAMETER = re.compile(r'^(?:early_param|__setup)\("(\w+)=?"')
+SYSCTL = re.compile(r'^\s*\.procname\s*= "(\w+)"')
 PROMPT = re.compile(r"\s+(?:bool|tristate|int|hex|string|prompt)\s+[\"']")
 
 
@@ -105,6 +107,24 @@ def options(patches: Iterable[Patch]) -> list[str]:
                 elif symbol and PROMPT.match(line):
                     found.add(symbol)
     return sorted(found)
+
+
+def features(patches: Iterable[Patch]) -> list[str]:
+    """Return the options that patches add to Kconfig files, without those of tests, sorted."""
+    return [name for name in options(patches) if "TEST" not in name]
+
+
+def switches(patches: Iterable[Patch]) -> list[str]:
+    """Return the boot parameters, NAME=, and the sysctls, DIRECTORY.NAME, that patches add, in order."""
+    found = {}
+    for patch in patches:
+        directory = next((Path(path).stem for path in touched([patch]) if "/sysctl/" in path), "kernel")
+        for line in (line for diff in patch.files if diff.path.endswith(".c") for line in diff.added):
+            if match := PARAMETER.match(line):
+                found[f"{match[1]}="] = None
+            elif match := SYSCTL.match(line):
+                found[f"{directory}.{match[1]}"] = None
+    return list(found)
 
 
 def fragment(series: Queue, tree: Path, name: str) -> str:

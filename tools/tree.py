@@ -36,6 +36,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
+from tools.groups import features, switches  # noqa: E402
 from tools.proofs import content  # noqa: E402
 from tools.series import Patch, load_queue, series_hash, touched  # noqa: E402
 
@@ -75,13 +76,18 @@ def read_lines(path: Path) -> list[str]:
     return path.read_text().splitlines() if path.is_file() else []
 
 
-def check_kernel(path: Path, any_version: bool) -> None:
-    """Raise Stop unless path is a kernel tree, of the base's VERSION.PATCHLEVEL or any_version."""
+def version(path: Path) -> str:
+    """Return the version of a kernel tree, VERSION.PATCHLEVEL.SUBLEVEL; raises Stop if it is none."""
     first = "\n".join(read_lines(path / "Makefile")[:6])
     numbers = dict(re.findall(r"^(VERSION|PATCHLEVEL|SUBLEVEL) *= *(\S+)", first, re.M))
     if "PATCHLEVEL" not in numbers or not (path / "arch").is_dir():
         raise Stop(f"{path} is not a Linux source tree")
-    found = ".".join(numbers.values())
+    return ".".join(numbers.values())
+
+
+def check_kernel(path: Path, any_version: bool) -> None:
+    """Raise Stop unless path is a kernel tree, of the base's VERSION.PATCHLEVEL or any_version."""
+    found = version(path)
     pin = Path(os.environ.get("PIN") or ROOT / "configs/kernel.pin").read_text()
     wanted = re.findall(r"^version=(\d+\.\d+)", pin, re.M)[0]
     if not any_version and not f"{found}.".startswith(f"{wanted}."):
@@ -306,6 +312,10 @@ class Tree:
         self.push(patches, not groups)
         self.move()
         say(f"{len(names)} patches pushed onto {self.path} ({label})")
+        if names := features(patches):
+            say(f"options, off by default: scripts/config -e {' -e '.join(names)}")
+        if names := switches(patches):
+            say(f"at boot or at run time: {' '.join(names)}")
 
     def unapply(self) -> None:
         """Bring the tree to the state without any patch."""

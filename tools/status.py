@@ -1,0 +1,69 @@
+#!/usr/bin/env -S python3 -IS -X utf8
+# SPDX-License-Identifier: GPL-2.0
+"""Says what a kernel tree has of the series, and writes nothing: its version, the groups that are pushed, files
+that were edited since, and for each group the options, whether .config has them, and what switches them at boot
+or at run time.
+
+Environment: KDIR (the tree, default build/linux), CONFIG (another .config than the tree's), QUEUE, BUILD.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+from tools.groups import features, switches  # noqa: E402
+from tools.series import load_queue  # noqa: E402
+from tools.tree import Stop, Tree, check_kernel, read_lines, reason_of, say, version  # noqa: E402
+
+
+def state(name: str, config: dict[str, str]) -> str:
+    """Return an option with what a .config says of it."""
+    return f"{name}={config.get(f'CONFIG_{name}', 'n')}"
+
+
+def report(tree: Tree, config: Path) -> None:
+    """Print what a tree has. Raises Stop, OSError, ValueError."""
+    check_kernel(tree.path, any_version=True)
+    if tree.foreign():
+        raise Stop(f"{tree.path} has a patch queue of its own (.pc or patches)")
+    say(f"Linux {version(tree.path)} in {tree.path}")
+    there, queue = set(tree.applied()), load_queue(tree.directory)
+    if not there:
+        return say("no patch of the series is pushed: make apply")
+    settings = dict(line.split("=", 1) for line in read_lines(config) if line.startswith("CONFIG_"))
+    for group in queue.groups:
+        if ours := [patch for patch in group.patches if patch.name in there]:
+            names = [state(name, settings) for name in features(ours)]
+            say(f"{group.name}: {len(ours)} of {len(group.names)} patches"
+                f"{'; ' + ' '.join(names) if names else ''}"
+                f"{'; ' + ' '.join(words) if (words := switches(ours)) else ''}")
+    if gone := sorted(there - set(queue.names)):
+        say(f"of another series: {' '.join(gone)}")
+    say(f"edited since: {' '.join(tree.differing(tree.path)) or 'nothing'}")
+    say(f"options as in {config}" if settings else f"no {config}: options are shown as n")
+
+
+def main() -> None:
+    """Report on the tree that the environment names."""
+    build = os.environ.get("BUILD") or ROOT / "build"
+    path = Path(os.path.abspath(os.environ.get("KDIR") or f"{build}/linux"))
+    directory = Path(os.environ.get("QUEUE") or ROOT / "patches").resolve()
+    config = Path(os.path.abspath(os.environ.get("CONFIG") or path / ".config"))
+    try:
+        report(Tree(path, directory), config)
+    except (OSError, ValueError) as error:
+        raise Stop(reason_of(error)) from error
+
+
+if __name__ == "__main__":
+    sys.argv = [sys.argv[0], "status"]
+    try:
+        main()
+    except Stop as stop:
+        say(f"error: {stop}", sys.stderr)
+        sys.exit(1)
