@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 from tools.groups import features, switches  # noqa: E402
 from tools.series import load_queue  # noqa: E402
-from tools.tree import Stop, Tree, check_kernel, read_lines, reason_of, say, version  # noqa: E402
+from tools.tree import Stop, Tree, check_kernel, queue_of, read_lines, reason_of, say, version  # noqa: E402
 
 
 def state(name: str, config: dict[str, str]) -> str:
@@ -52,10 +52,9 @@ def main() -> None:
     """Report on the tree that the environment names."""
     build = os.environ.get("BUILD") or ROOT / "build"
     path = Path(os.path.abspath(os.environ.get("KDIR") or f"{build}/linux"))
-    directory = Path(os.environ.get("QUEUE") or ROOT / "patches").resolve()
     config = Path(os.path.abspath(os.environ.get("CONFIG") or path / ".config"))
     try:
-        report(Tree(path, directory), config)
+        report(Tree(path, queue_of(path)), config)
     except (OSError, ValueError) as error:
         raise Stop(reason_of(error)) from error
 

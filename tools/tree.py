@@ -36,7 +36,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
-from tools.groups import features, switches  # noqa: E402
+from tools.groups import features, switches, table  # noqa: E402
 from tools.proofs import content  # noqa: E402
 from tools.series import Patch, load_queue, series_hash, touched  # noqa: E402
 
@@ -85,14 +85,39 @@ def version(path: Path) -> str:
     return ".".join(numbers.values())
 
 
-def check_kernel(path: Path, any_version: bool) -> None:
-    """Raise Stop unless path is a kernel tree, of the base's VERSION.PATCHLEVEL or any_version."""
-    found = version(path)
+def bases() -> dict[str, tuple[list[str], str]]:
+    """Return the groups that go onto each VERSION.PATCHLEVEL, none for all, and a note; the base first."""
     pin = Path(os.environ.get("PIN") or ROOT / "configs/kernel.pin").read_text()
-    wanted = re.findall(r"^version=(\d+\.\d+)", pin, re.M)[0]
-    if not any_version and not f"{found}.".startswith(f"{wanted}."):
-        raise Stop(f"{path} is Linux {found}, the series is for {wanted} "
+    rows = {name: (of.split(), note) for name, _, of, note in table(ROOT / "configs/bases", 4, 4)}
+    return {re.findall(r"^version=(\d+\.\d+)", pin, re.M)[0]: ([], "")} | rows
+
+
+def base_of(path: Path) -> str:
+    """Return the VERSION.PATCHLEVEL of a kernel tree; raises Stop if it is none."""
+    return ".".join(version(path).split(".")[:2])
+
+
+def check_kernel(path: Path, any_version: bool, groups: list[str] | None = None) -> list[str]:
+    """Return the groups for a kernel tree: those that are asked for, or all that its version takes; none for the
+    whole series. Raise Stop unless it is a tree of a known version, or any_version, that takes them."""
+    found, known = base_of(path), bases()
+    if any_version:
+        return groups or []
+    if found not in known:
+        raise Stop(f"{path} is Linux {version(path)}, the series is for {', '.join(known)} "
                    "(FORCE=1 to try it all the same)")
+    of, note = known[found]
+    if of and (others := [name for name in groups or [] if name not in (*of, "preparations")]):
+        raise Stop(f"Linux {found} takes the groups {' '.join(of)}, not {others[0]} (FORCE=1 to try it all the same)")
+    if note:
+        say(f"Linux {found}: {note}")
+    return groups or of
+
+
+def queue_of(path: Path) -> Path:
+    """Return the directory of the patches for a kernel tree: QUEUE=, that of its version, or patches/."""
+    own = ROOT / "configs/bases.d" / base_of(path) if (path / "Makefile").is_file() else ROOT
+    return Path(os.environ.get("QUEUE") or (own if (own / "series").is_file() and own != ROOT else ROOT / "patches")).resolve()
 
 
 def take_lock(path: Path) -> None:
@@ -455,12 +480,12 @@ def work(tree: Tree, command: str, to: str) -> None:
         raise Stop("unapply takes the whole series off: leave GROUP= out "
                    "(make apply GROUP=name takes the others off)")
     queue = load_queue(tree.directory) if command not in ("unapply", "check") else None
-    patches = queue.choose(groups) if queue else []
     if command == "export":
-        return export(to, patches)
-    check_kernel(tree.path, os.environ.get("FORCE") == "1" or command == "unapply")
+        return export(to, queue.choose(groups))
+    groups = check_kernel(tree.path, os.environ.get("FORCE") == "1" or command == "unapply", groups)
     if command == "check":
         return None
+    patches = queue.choose(groups) if queue else []
     if command == "branch":
         take_lock(tree.path)
         return branch(tree.path, patches)
@@ -488,10 +513,9 @@ def main(command: str = "", to: str = "") -> None:
         raise Stop("usage: make export DIR=$PWD/debian/patches/cache-footprint [GROUP=name]")
     if command == "branch" and not kdir:
         raise Stop("usage: make branch KDIR=git-tree [GROUP=name]")
-    directory = Path(os.environ.get("QUEUE") or ROOT / "patches").resolve()
     path = Path(os.path.abspath(kdir or f"{build}/linux"))
     try:
-        work(Tree(path, directory), command, to)
+        work(Tree(path, queue_of(path)), command, to)
     except (OSError, ValueError) as error:
         raise Stop(reason_of(error)) from error
 

@@ -15,12 +15,13 @@ CODE = 'early_param("feature", set);\n\t\t.procname\t= "feature_min",\n'
 pytestmark = pytest.mark.robust
 
 
-def run(command: str, tree: Path, patches: Path) -> subprocess.CompletedProcess[str]:
-    """Run a command of tree.py, or status.py, on a tree."""
+def run(command: str, tree: Path, patches: Path, **more: str) -> subprocess.CompletedProcess[str]:
+    """Run a command of tree.py, or status.py, on a tree. patches: the queue, "." for the series; more: variables."""
     program = ["status.py"] if command == "status" else ["tree.py", command]
-    env = {name: value for name, value in os.environ.items() if name not in ("GROUP", "FORCE", "DISCARD", "CONFIG")}
+    env = {name: value for name, value in os.environ.items() if name not in ("GROUP", "FORCE", "DISCARD", "CONFIG", "QUEUE")}
+    more |= {} if patches == Path() else {"QUEUE": str(patches)}
     return subprocess.run([ROOT / "tools" / program[0], *program[1:]], capture_output=True, text=True, check=False,
-                          stdin=subprocess.DEVNULL, env=env | {"KDIR": str(tree), "QUEUE": str(patches)})
+                          stdin=subprocess.DEVNULL, env=env | {"KDIR": str(tree)} | more)
 
 
 def test_status(tmp_path: Path) -> None:
