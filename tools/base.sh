@@ -45,18 +45,6 @@ named_tarball() {
 			"truncated, altered or another version (LINUX_SHA256= names its sum)"
 }
 
-# inner_tarball DEB: sets tarball, the one inside a linux-source package, taken out into the cache
-inner_tarball() {
-	local name
-	name=$(dpkg-deb --fsys-tarfile "$1" 2>/dev/null | tar -t 2>/dev/null |
-		grep -m 1 -E '^\./usr/src/linux-source-[0-9.]+\.tar\.xz$') ||
-		die "could not take the tarball out of $1: truncated, or no linux-source package"
-	tarball=$CACHE/${name##*/}
-	dpkg-deb --fsys-tarfile "$1" | tar -xO "$name" > "$tarball.part" ||
-		die "could not take the tarball out of $1"
-	mv "$tarball.part" "$tarball"
-}
-
 cached_tarball() {
 	tarball=$CACHE/$name
 	[ -f "$tarball" ] || return 1

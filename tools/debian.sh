@@ -18,6 +18,7 @@ debian_suite_ready() {
 	command -v apt-get >/dev/null 2>&1 || { warn "no apt here"; return 1; }
 	mirror=$(debian_mirror)
 	[ -n "$mirror" ] || { warn "apt knows no Debian mirror"; return 1; }
+	[[ $1 != *-security ]] || mirror=${mirror%/}-security
 	apt=$CACHE/apt-$1
 	mkdir -p "$apt/lists/partial" "$apt/archives/partial"
 	echo "deb $mirror $1 main" > "$apt/sources.list"
@@ -35,4 +36,16 @@ debian_has() { apt-cache "${apt_options[@]}" madison "$1" | awk '/Packages$/ {pr
 debian_download() {
 	(cd "$apt" && apt-get "${apt_options[@]}" download "$@") ||
 		{ warn "the download failed"; return 1; }
+}
+
+# inner_tarball DEB: sets tarball, the one inside a linux-source package, taken out into the cache
+inner_tarball() {
+	local name
+	name=$(dpkg-deb --fsys-tarfile "$1" 2>/dev/null | tar -t 2>/dev/null |
+		grep -m 1 -E '^\./usr/src/linux-source-[0-9.]+\.tar\.xz$') ||
+		die "could not take the tarball out of $1: truncated, or no linux-source package"
+	tarball=$CACHE/${name##*/}
+	dpkg-deb --fsys-tarfile "$1" | tar -xO "$name" > "$tarball.part" ||
+		die "could not take the tarball out of $1"
+	mv "$tarball.part" "$tarball"
 }

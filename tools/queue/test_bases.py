@@ -2,17 +2,21 @@
 """Trees of other versions: which groups make apply brings there, and that the patches of another form are the series'."""
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from tools import groups
 from tools.queue.fixtures import MAKEFILE, write_files
+from tools.queue.minikernel import sums
 from tools.queue.test_status import run
-from tools.series import load_queue
+from tools.series import load_queue, touched
 from tools.tree import bases
 
 ROOT = Path(__file__).resolve().parents[2]
+# Those that a Debian suite has
+PACKAGED = [(name, of.split()) for name, where, of, _ in groups.table(ROOT / "configs/bases", 4, 4) if where]
 QUEUES = sorted((ROOT / "configs/bases.d").iterdir())
 
 
@@ -43,3 +47,22 @@ def test_bases_refused(tmp_path: Path, version: str, group: str, says: str) -> N
     done = run("apply", tree, Path(), GROUP=group)
     assert done.returncode == 1 and len(done.stderr.splitlines()) == 1 and says in done.stderr, done.stderr
     assert sorted(path.name for path in tree.iterdir()) == ["Makefile", "arch"]
+
+
+@pytest.mark.parametrize(("version", "names"), PACKAGED)
+def test_bases_apply(tmp_path: Path, version: str, names: list[str]) -> None:
+    """The groups of a version go onto the newest source of it that Debian has, without fuzz, and off it again."""
+    own = ROOT / "configs/bases.d" / version
+    paths = touched(load_queue(own if own.is_dir() else ROOT).choose(names))
+    (tmp_path / "list").write_text("".join(f"{path}\n" for path in ["Makefile", "arch/Kconfig", *paths]))
+    tree = tmp_path / "linux"
+    got = subprocess.run([ROOT / "tools/bases.sh", version, tree, tmp_path / "list"], check=False, capture_output=True,
+                         text=True, stdin=subprocess.DEVNULL)
+    if got.returncode == 3:
+        pytest.skip(got.stderr.strip())
+    assert got.returncode == 0, got.stderr
+    before = sums(tree)
+    for command, pushed in (("apply", True), ("unapply", False)):
+        done = run(command, tree, Path(), GROUP=" ".join(names) if pushed else "")
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert (sums(tree) != before) == pushed
