@@ -10,6 +10,7 @@
 IFS='|' read -r _ where _ <<< "$(grep -E "^$1 *[|]" "$ROOT/configs/bases")"
 read -r suite package <<< "${where:-}"
 [ -n "${package:-}" ] || die "configs/bases names no package of Linux $1"
+CACHE=$CACHE/bases	# apart from the base's own tarball
 mkdir -p "$CACHE" "$2"
 take_lock "base-$1"
 debian_suite_ready "$suite" || exit 3
