@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # bases.sh VERSION DIR [LIST]: unpacks to DIR the newest source of a version of configs/bases that the
 # Debian mirror has, all of it or the files that LIST names, one a line, where they exist. The tarball
-# stays in the cache. Prints the package's version. Exit status 3: the mirror has none, or there is none.
+# stays in the cache. Prints the package's version. Exit status 3: it cannot be had from the mirror.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/debian.sh"
 
@@ -20,7 +20,7 @@ tarball=$CACHE/$package.tar.xz
 if [ "$(cat "$tarball.version" 2>/dev/null)" != "$latest" ]; then
 	need_space "$CACHE" "${NEED_CACHE_MIB:-700}" "the download of $package"
 	rm -f "$tarball.version"
-	debian_download "$package=$latest" >/dev/null || exit 1
+	debian_download "$package=$latest" >/dev/null || exit 3
 	inner_tarball "$(echo "$apt/$package"_*.deb)"
 	rm -f "$apt/$package"_*.deb
 	echo "$latest" > "$tarball.version"
