@@ -68,7 +68,9 @@ shell: kernel ## An interactive virtual machine on this kernel (virtme-ng; Ctrl-
 refresh: ## After a change in a patch: bring the later ones to quilt's form, mark README's figures "older"
 	@CF_TREE="$(or $(KDIR),$(BUILD)/linux)" python3 -B -m tools.queue.refresh
 	@python3 -B -m tools.results pages
-rebase-report: base ## How the patches go onto another version's tree, KDIR=tree: apply, offset, fuzz, merge, fail
+rebase-report: ## How the patches go onto another version's tree, KDIR=tree: apply, offset, fuzz, merge, fail
+	@$(usage) rebase-report
+	@KDIR= $(MAKE) KDIR= base
 	@CF_TREE="$(BUILD)/linux" python3 -B -m tools.queue.rebase
 lint: base ## The fast checks of patches and scripts, no kernel build
 	@tools/lint.sh

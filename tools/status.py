@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 from tools.groups import features, switches  # noqa: E402
 from tools.series import load_queue  # noqa: E402
-from tools.tree import Stop, Tree, check_kernel, queue_of, read_lines, reason_of, say, version  # noqa: E402
+from tools.tree import Stop, Tree, queue_of, read_lines, reason_of, say, version  # noqa: E402
 
 
 def state(name: str, config: dict[str, str]) -> str:
@@ -28,7 +28,6 @@ def state(name: str, config: dict[str, str]) -> str:
 
 def report(tree: Tree, config: Path) -> None:
     """Print what a tree has. Raises Stop, OSError, ValueError."""
-    check_kernel(tree.path, any_version=True)
     if tree.foreign():
         raise Stop(f"{tree.path} has a patch queue of its own (.pc or patches)")
     say(f"Linux {version(tree.path)} in {tree.path}")

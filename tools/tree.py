@@ -7,9 +7,9 @@
   tree.py branch       make it commits on a new branch of a git tree; the work tree is not touched
   tree.py export DIR   copy the patches to DIR and list them in the series file beside it
   tree.py edited       print the patched files that differ from what was pushed
-  tree.py check        stop unless it is a kernel tree of the series' version, for base.sh
+  tree.py check        stop unless it is a kernel tree of the base's version, for base.sh
 Environment: KDIR (the tree, default build/linux), GROUP (names of groups, default all of them),
-FORCE=1 (another kernel version), DISCARD=1 (throw away edits that are in no patch), QUEUE, PIN,
+FORCE=1 (a version that is not in configs/bases), DISCARD=1 (throw away edits that are in no patch), QUEUE, PIN,
 BUILD.
 
 quilt works on copies of the touched files, in KDIR/.cache-footprint.new, whose before/ is never
@@ -85,11 +85,16 @@ def version(path: Path) -> str:
     return ".".join(numbers.values())
 
 
+def base() -> str:
+    """Return the VERSION.PATCHLEVEL of the base of development."""
+    pin = Path(os.environ.get("PIN") or ROOT / "configs/kernel.pin").read_text()
+    return str(re.findall(r"^version=(\d+\.\d+)", pin, re.M)[0])
+
+
 def bases() -> dict[str, tuple[list[str], str]]:
     """Return the groups that go onto each VERSION.PATCHLEVEL, none for all, and a note; the base first."""
-    pin = Path(os.environ.get("PIN") or ROOT / "configs/kernel.pin").read_text()
     rows = {name: (of.split(), note) for name, _, of, note in table(ROOT / "configs/bases", 4, 4)}
-    return {re.findall(r"^version=(\d+\.\d+)", pin, re.M)[0]: ([], "")} | rows
+    return {base(): ([], "")} | rows
 
 
 def base_of(path: Path) -> str:
@@ -97,17 +102,17 @@ def base_of(path: Path) -> str:
     return ".".join(version(path).split(".")[:2])
 
 
-def check_kernel(path: Path, any_version: bool, groups: list[str] | None = None) -> list[str]:
+def check_kernel(path: Path, known: dict[str, tuple[list[str], str]], groups: list[str]) -> list[str]:
     """Return the groups for a kernel tree: those that are asked for, or all that its version takes; none for the
-    whole series. Raise Stop unless it is a tree of a known version, or any_version, that takes them."""
-    found, known = base_of(path), bases()
-    if any_version:
-        return groups or []
+    whole series. Raise Stop unless it is a tree of a known version that takes them; FORCE=1: of any."""
+    found = base_of(path)
+    if os.environ.get("FORCE") == "1":
+        return groups
     if found not in known:
         raise Stop(f"{path} is Linux {version(path)}, the series is for {', '.join(known)} "
                    "(FORCE=1 to try it all the same)")
     of, note = known[found]
-    if of and (others := [name for name in groups or [] if name not in (*of, "preparations")]):
+    if of and (others := [name for name in groups if name not in (*of, "preparations")]):
         raise Stop(f"Linux {found} takes the groups {' '.join(of)}, not {others[0]} (FORCE=1 to try it all the same)")
     if note:
         say(f"Linux {found}: {note}")
@@ -116,8 +121,10 @@ def check_kernel(path: Path, any_version: bool, groups: list[str] | None = None)
 
 def queue_of(path: Path) -> Path:
     """Return the directory of the patches for a kernel tree: QUEUE=, that of its version, or patches/."""
-    own = ROOT / "configs/bases.d" / base_of(path) if (path / "Makefile").is_file() else ROOT
-    return Path(os.environ.get("QUEUE") or (own if (own / "series").is_file() and own != ROOT else ROOT / "patches")).resolve()
+    if given := os.environ.get("QUEUE"):
+        return Path(given).resolve()
+    own = ROOT / "configs/bases.d" / (base_of(path) if (path / "Makefile").is_file() else "")
+    return own if (own / "series").is_file() else ROOT / "patches"
 
 
 def take_lock(path: Path) -> None:
@@ -482,9 +489,13 @@ def work(tree: Tree, command: str, to: str) -> None:
     queue = load_queue(tree.directory) if command not in ("unapply", "check") else None
     if command == "export":
         return export(to, queue.choose(groups))
-    groups = check_kernel(tree.path, os.environ.get("FORCE") == "1" or command == "unapply", groups)
     if command == "check":
+        check_kernel(tree.path, {base(): ([], "")}, [])
         return None
+    if command == "unapply":
+        version(tree.path)  # any kernel tree
+    else:
+        groups = check_kernel(tree.path, bases(), groups)
     patches = queue.choose(groups) if queue else []
     if command == "branch":
         take_lock(tree.path)

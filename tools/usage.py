@@ -67,6 +67,12 @@ def check_test_full() -> None:
         jobs.named(job)
 
 
+def check_rebase_report() -> None:
+    """KDIR=."""
+    if not os.environ.get("KDIR"):
+        raise ValueError("KDIR= names the tree of another version")
+
+
 def check_help() -> None:
     """JOB=list."""
     if os.environ.get("JOB", "list") != "list":
@@ -75,7 +81,7 @@ def check_help() -> None:
 
 CHECKS: dict[str, Callable[..., object]] = {
     "mail": check_mail, "bench": check_bench, "results-add": check_results_add, "test": check_test,
-    "test-full": check_test_full, "help": check_help,
+    "test-full": check_test_full, "help": check_help, "rebase-report": check_rebase_report,
     "model": lambda *words: model_arguments(list(words)),
     "model-tables": lambda: published_of(os.environ.get("GROUP", ""))}
 

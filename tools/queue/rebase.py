@@ -3,7 +3,7 @@
 
 A patch applies as it is, with an offset, with fuzz, or merges (its change of the base and that between the two
 versions touch other lines, as for git cherry-pick); else it fails, is left out, and the next ones are tried without
-it. The tree is only read. Exit status: 0 all go, 1 one fails or there is no such tree, 2 usage.
+it. The tree is only read. Exit status: 0 all go, 1 one fails or there is no such tree.
 """
 
 from __future__ import annotations
@@ -104,11 +104,8 @@ class Report:
 
 def main() -> int:
     """Report on the tree of KDIR=; return the exit status."""
-    if not (kdir := os.environ.get("KDIR")):
-        print("rebase-report: error: usage: make rebase-report KDIR=tree", file=sys.stderr)
-        return 2
     try:
-        tree = Path(kdir).resolve()
+        tree = Path(os.environ["KDIR"]).resolve()
         print(f"rebase-report: Linux {version(tree)} in {tree}")
         if (tree / ".pc/applied-patches").is_file():
             raise Stop(f"{tree} has patches pushed: quilt pop -a, or make unapply")

@@ -275,7 +275,9 @@ def test_robust_base_deb(later: Mini) -> None:
 
 
 def test_robust_other_version(mini: Mini) -> None:
-    other = make_tree(mini.work / "linux-7.2", version="6.1.9")
+    known = make_tree(mini.work / "linux-7.2", version="7.2.9")
+    mini.fails("base.sh", "7.2.9", "7.3", KDIR=known)
+    other = make_tree(mini.work / "linux-6.1", version="6.1.9")
     mini.fails("apply", "6.1.9", "7.3", "FORCE=1", KDIR=other)
     mini.fails("base.sh", "6.1.9", "7.3", KDIR=other)
     mini.passes("apply", FORCE=1, KDIR=other)
@@ -587,7 +589,7 @@ def test_robust_branch_fails(mini: Mini) -> None:
     mini.fails("branch", "rebase-apply", KDIR=tree)
     assert (tree / ".git/rebase-apply").is_dir() and not branches(tree)
     mini.fails("branch", "not a git tree")
-    other = make_tree(mini.work / "7.2", version="6.1.9")
+    other = make_tree(mini.work / "6.1", version="6.1.9")
     mini.fails("branch", "6.1.9", "FORCE=1", KDIR=other)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""make status says what a tree has, and make apply what is to be switched on; neither for a tree that is none."""
+"""make status says what a tree has, and make apply what can be switched on."""
 import os
 import subprocess
 from pathlib import Path
