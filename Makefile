@@ -30,9 +30,9 @@ all: ## Tools, base, push the series (GROUP=: one group), build with every optio
 	@$(stage) run preflight tools/preflight.sh
 	@$(stage) run tools tools/tools.sh
 	@$(stage) run base tools/base.sh
-	@$(stage) run apply tools/tree.py apply
+	@$(stage) run apply tools/run tools.tree apply
 	+@$(stage) run kernel tools/kernel.sh vm
-	@$(stage) run boot tools/python.sh -m tools.vm.boots --when make
+	@$(stage) run boot tools/run tools.vm.boots --when make
 	@$(stage) finish
 
 help: ## This page
@@ -48,46 +48,46 @@ base: tools ## Find, verify, cache and unpack the base kernel (LINUX_TARBALL=fil
 	@tools/base.sh
 apply: ## Push the series onto KDIR= (default build/linux); GROUP="name ..."; FORCE=1: any version
 	@[ -n "$(KDIR)" ] || $(MAKE) base
-	@tools/tree.py apply
+	@tools/run tools.tree apply
 unapply: ## Take it off again; edits that are in no patch are kept (DISCARD=1 throws them away)
-	@tools/tree.py unapply
+	@tools/run tools.tree unapply
 status: ## What KDIR= has: version, groups, edits, options (CONFIG=file, default KDIR/.config), switches
 	@$(usage) status
-	@tools/status.py
+	@tools/run tools.status
 kernel: apply ## Build the kernel for the virtual machine, every option on
 	+@tools/kernel.sh vm
 kselftests: ## Build and install the series' kselftests; KDIR=patched-tree [OUT=dir]: without a kernel
 	@[ -n "$(KDIR)" ] || $(MAKE) apply
 	+@tools/kselftests.sh
 ktap: ## The last results of make test (GROUP=) as one KTAP stream
-	@tools/python.sh tools/ktap.py
+	@tools/run tools.ktap
 boot: kernel ## Boot it once in QEMU and run its KUnit tests (KVM=1 to use KVM)
-	@tools/python.sh -m tools.vm.boots --when make
+	@tools/run tools.vm.boots --when make
 shell: kernel ## An interactive virtual machine on this kernel (virtme-ng; Ctrl-D ends it)
 	@tools/shell.sh
 refresh: ## After a change in a patch: bring the later ones to quilt's form, mark README's figures "older"
-	@CF_TREE="$(or $(KDIR),$(BUILD)/linux)" python3 -B -m tools.queue.refresh
-	@python3 -B -m tools.results pages
+	@tools/run tools.queue.refresh
+	@tools/run tools.results pages
 rebase-report: ## How the patches go onto another version's tree, KDIR=tree: apply, offset, fuzz, merge, fail
 	@$(usage) rebase-report
 	@KDIR= $(MAKE) KDIR= base
-	@CF_TREE="$(BUILD)/linux" python3 -B -m tools.queue.rebase
+	@tools/run tools.queue.rebase
 lint: base ## The fast checks of patches and scripts, no kernel build
 	@tools/lint.sh
 check: kernel ## All checks of the queue: applies everywhere, each step builds without new warnings
-	@tools/pytest.sh queue tools/queue
+	@tools/run pytest --part=queue tools/queue
 model: ## Count cache misses: ARGS="ring ..." (ARGS=--help)
 	@$(usage) model $(ARGS)
 ifeq ($(filter --help,$(ARGS)),)
 	+@$(MAKE) $(if $(filter --kernel%,$(ARGS)),tools,kernel)
-	+@tools/model.sh tools.model --build $(ARGS)
+	+@tools/run --lock=model tools.model --build $(ARGS)
 endif
 model-tables: ## Count the published table of GROUP= again, on the kernels built for it
 	@$(usage) model-tables
 	@$(MAKE) GROUP= apply
-	+@GROUP= tools/model.sh tools.model.published "$(GROUP)"
+	+@GROUP= tools/run --lock=model tools.model.published "$(GROUP)"
 identity: apply ## With every option off, the gated patches change no instruction (FRESH=1)
-	+@tools/identity/identity.py
+	+@tools/run tools.identity.identity
 test: ## All checks, or those of GROUP=; ends with the numbers passed, failed, skipped
 	@$(usage) test
 	+@tools/test.sh
@@ -103,18 +103,18 @@ bench: ## Time copies and walks in user space on an idle machine (GROUP= ROUNDS=
 results-add: ## Take FILE=, of make bench SHORT=1 on another machine, into the published tables
 	@$(usage) results-add
 	@$(MAKE) tools
-	@tools/python.sh -m tools.bench --add "$(FILE)"
-	@tools/python.sh -m tools.results pages
+	@tools/run tools.bench --add "$(FILE)"
+	@tools/run tools.results pages
 docs: apply ## These pages as HTML in build/docs, the kernel's own in build/kernel-docs
 	@tools/docs.sh
 export: ## Copy the patches into another queue and its series: DIR=/tree/debian/patches/NAME [GROUP=]
-	@tools/tree.py export "$(DIR)"
+	@tools/run tools.tree export "$(DIR)"
 mail: ## The mails of a set, nothing is sent: SET=name [KDIR=git-tree V=2 RFC=1 SIGNOFF=1 OUT=dir]
 	@$(usage) mail
 	@[ -n "$(KDIR)" ] || $(MAKE) GROUP= apply
-	@tools/mail.py
+	@tools/run tools.mail
 branch: ## The series as commits on a new branch of the git tree KDIR= [GROUP=]
-	@tools/tree.py branch
+	@tools/run tools.tree branch
 clean: ## Remove builds and results; the kernel tree and its edits stay
 	@tools/clean.sh
 distclean: ## Remove build/ whole; refuses while the tree has edits that are in no patch (DISCARD=1)

@@ -5,8 +5,6 @@
 # to build/results/bench.json (tools/bench/share.py).
 . "$(dirname "$0")/lib.sh"
 
-[ -x "$VENV/bin/python" ] || die "no Python tools in $VENV: run make tools"
-
 # busy: the load average, if it is above 0.5 a CPU
 busy() { awk -v cpus="$(nproc)" '$1 > cpus / 2 { print $1; found = 1 } END { exit !found }' /proc/loadavg; }
 
@@ -26,5 +24,5 @@ if [ -n "${SHORT:-}" ]; then
 fi
 [ -z "${ROUNDS:-}" ] || words+=(--rounds "$ROUNDS")
 # shellcheck disable=SC2086	# a list of names
-"$ROOT/tools/python.sh" -m tools.bench ${GROUP:-} "${words[@]}" || code=$?
+"$ROOT/tools/run" tools.bench ${GROUP:-} "${words[@]}" || code=$?
 exit "$code"

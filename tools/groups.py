@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """Groups: what the banners of the series name, and what selftests/GROUP/ holds of each.
 
@@ -17,16 +16,14 @@ whole (of the preparations, another group may bring some), all-off turns off eac
 gated patch has.
 """
 
-import os
 import re
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
-
-from tools.series import Patch, Queue, load_queue, touched  # noqa: E402
+from tools import environment
+from tools.environment import ROOT
+from tools.series import Patch, Queue, load_queue, touched
 
 ENTRY = re.compile(r"^\s*(?:menu)?config (\w+)$")
 PARAMETER = re.compile(r'^(?:early_param|__setup)\("(\w+)=?"')
@@ -40,7 +37,7 @@ class GroupError(ValueError):
 
 def queue() -> Queue:
     """Return the queue of QUEUE= or of this repository; raises OSError, ValueError."""
-    return load_queue(Path(os.environ.get("QUEUE") or ROOT / "patches").absolute().parent)
+    return load_queue(environment.patches().parent)
 
 
 def folder(group: str) -> Path:
@@ -51,7 +48,7 @@ def folder(group: str) -> Path:
 def chosen(series: Queue) -> list[str]:
     """Return the groups that GROUP= names, all when it names none; raises GroupError."""
     names = list(dict.fromkeys(group.name for group in series.groups))
-    wanted = os.environ.get("GROUP", "").split()
+    wanted = environment.chosen()
     if unknown := [name for name in wanted if name not in names]:
         raise GroupError(f"no group '{unknown[0]}' in series; it has: {' '.join(names)}")
     return wanted or names

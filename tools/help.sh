@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 unset GROUP
 if [ "${JOB:-}" = list ]; then
 	printf 'Slow jobs, for make test-full JOB=name, with estimated minutes on two idle cores\n\n'
-	python3 tools/jobs.py list | awk -F'\t' '{printf "  %-21s %3d  %s\n", $1, $2, $3}'
+	tools/run tools.jobs list | awk -F'\t' '{printf "  %-21s %3d  %s\n", $1, $2, $3}'
 	exit
 fi
 echo "usage: make [target] [VARIABLE=value]        (two are enough: make, then make test)"
@@ -15,7 +15,7 @@ sed -n -E 's/^([a-z-]+):.* ## (.*)/\1\t\2/p' Makefile | sed 's/^all\t/(none)\t/'
 	awk -F'\t' '{printf "  %-17s %s\n", $1, $2}'
 if command -v python3 >/dev/null; then
 	printf '\nGroups, for GROUP=name or GROUP="a b" with (none), apply, kernel, boot, test, export\n\n'
-	python3 tools/groups.py list | awk -F'\t' '{printf "  %-17s %s\n", $1, $2}'
+	tools/run tools.groups list | awk -F'\t' '{printf "  %-17s %s\n", $1, $2}'
 fi
 cat <<'END'
 

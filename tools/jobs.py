@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """The slow jobs of make test-full: selftests/*/jobs and tools/*/jobs, name | minutes | work | what it shows.
 
@@ -9,7 +8,7 @@ Words of the work: packages=SECTION installs a section of configs/packages (what
 installed is skipped by the tests that need it), kernel=NAME builds one of configs/kernels,
 kselftests builds these, boot=NAME boots one of the tables,
 test=FILE[::FUNCTION] runs the tests of the jobs' folder that are marked full. A * in a row stands
-for each group with a folder. A group's jobs are in its folder. Reads what tools/python.sh sets.
+for each group with a folder. A group's jobs are in its folder.
 """
 
 import os
@@ -18,11 +17,9 @@ import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
-
-from tools import groups, proofs, results_file  # noqa: E402
-from tools.queue.mover import fingerprint, listing  # noqa: E402
+from tools import environment, groups, proofs, results_file
+from tools.environment import ROOT
+from tools.queue.mover import fingerprint, listing
 
 PROGRAMS = ("gcc", "ld", "quilt", "git", "python3", "clang-19", "qemu-system-x86_64",
             "qemu-system-i386", "aarch64-linux-gnu-gcc")
@@ -75,7 +72,7 @@ def key(job: Job) -> str:
     read = ["patches", "configs", "tools", "selftests"]
     read += ["Documentation/results"] if job.folder.name == "results" else []
     files = proofs.contents(ROOT, "series", "Makefile", "pytest.ini", *(f"{name}/**/*" for name in read))
-    tree = Path(os.environ["CF_TREE"])
+    tree = environment.tree()
     touched = {path: proofs.content(tree / path) for path in groups.queue().paths}
     return proofs.key(
         name=job.name, work=job.work, kvm=os.environ.get("KVM", "0"), variables=proofs.variables(),
@@ -102,7 +99,7 @@ def work(job: Job, results: Path) -> tuple[bool, list[Path]]:
             passed &= done.returncode == 0 or kind == "packages"
     if job.tests():
         name = f"job-{job.name}"
-        command = ["tools/pytest.sh", name, "-m", "full", *job.tests()]
+        command = ["tools/run", "pytest", f"--part={name}", "-m", "full", *job.tests()]
         done = subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL)
         passed &= done.returncode == 0
         parts.append(results / f"parts/{name}.json")
@@ -112,7 +109,7 @@ def work(job: Job, results: Path) -> tuple[bool, list[Path]]:
 def run(job: Job) -> bool:
     """Do a job, or take what is known of it; returns whether it passed."""
     store = proofs.Proofs("job")
-    results = Path(os.environ["CF_RESULTS"])
+    results = environment.results()
     name = key(job)
     if (rows := store.lookup(name)) is not None:
         known = [replace(results_file.checked(row, job.name), cached=True) for row in rows]

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 # kernel.sh NAME [FRAGMENT...]: configures and builds a bzImage and the modules from the tree
-# (CF_TREE=, default build/linux) into build/out/NAME, with GROUP= into build/out/GROUP/NAME:
+# (KDIR=, default build/linux) into build/out/NAME, with GROUP= into build/out/GROUP/NAME:
 # tinyconfig plus the fragments in that order, by default those of configs/kernels
 # (tools/groups.py says what a fragment is). The configuration is made anew only when the
 # fragments changed, so that kbuild's menuconfig lasts. Runs kbuild each time: it knows best what is
@@ -16,7 +16,7 @@
 [ $# -ge 1 ] || die "usage: kernel.sh NAME [FRAGMENT...]"
 name=$1
 shift
-tree=${CF_TREE:-$TREE}
+tree=$TREE
 out=$KERNELS/$name
 mkdir -p "$out"
 take_lock "kernel-$name"
@@ -50,7 +50,7 @@ if [ -f "$out/.building" ]; then
 	newest=$("${written[@]}" -printf '%T@\n' | sort -n | tail -n 1)
 	"${written[@]}" -newermt "@$((${newest%.*} - 10))" -exec rm -f {} +
 fi
-groups=(python3 "$ROOT/tools/groups.py")
+groups=("$ROOT/tools/run" tools.groups)
 fragments=("$@")
 if [ $# -eq 0 ]; then
 	found=$("${groups[@]}" kernel "$name")

@@ -12,7 +12,7 @@ die_unless_ours() {
 }
 
 [ -n "${KDIR:-}" ] || [ -z "${OUT:-}" ] || die "OUT= is for KDIR=tree"
-targets=$(python3 "$ROOT/tools/groups.py" targets "$TREE" ${KDIR:+all})
+targets=$("$ROOT/tools/run" tools.groups targets "$TREE" ${KDIR:+all})
 where=$KERNELS/vm/kselftest
 work=$where.build
 if [ -n "${KDIR:-}" ]; then

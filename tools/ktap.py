@@ -1,19 +1,17 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """make ktap: prints the last run of make test (GROUP= as there) as one KTAP stream.
 
-Reads tests.json in CF_RESULTS. Exit status: 0 if no test failed, 1 if one did or there was no run.
+Reads tests.json in RESULTS. Exit status: 0 if no test failed, 1 if one did or there was no run.
 """
 
 import json
-import os
 import sys
-from pathlib import Path
+from tools import environment
 
 
 def main() -> int:
     """Print the stream; return the exit status."""
-    file = Path(os.environ["CF_RESULTS"]) / "tests.json"
+    file = environment.results() / "tests.json"
     if not file.is_file():
         print("ktap: error: no results of make test yet", file=sys.stderr)
         return 1

@@ -6,11 +6,12 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from tools import environment
 
 
 def directory(name: str) -> Path:
     """Return where the kernel of that name is built; it stays there for the next run."""
-    path = Path(os.environ["CF_BUILD"]) / f"kunit-{name}"
+    path = environment.build() / f"kunit-{name}"
     path.mkdir(parents=True, exist_ok=True)
     return path
 
@@ -18,7 +19,7 @@ def directory(name: str) -> Path:
 def _kunit(*words: str) -> str:
     """Run kunit.py in the tree and return what it prints; it has to succeed."""
     done = subprocess.run(
-        [sys.executable, "tools/testing/kunit/kunit.py", *words], cwd=os.environ["CF_TREE"],
+        [sys.executable, "tools/testing/kunit/kunit.py", *words], cwd=environment.tree(),
         stdin=subprocess.DEVNULL, capture_output=True, text=True,
         env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"})
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-1000:]
@@ -28,7 +29,7 @@ def _kunit(*words: str) -> str:
 def kunit(name: str, arch: str, action: str, fragments: Sequence[Path], *options: str) -> str:
     """Run kunit.py ACTION (build, run) for configuration fragments; returns what it prints."""
     return _kunit(action, f"--build_dir={directory(name)}", f"--arch={arch}",
-                  f"--jobs={os.environ.get('CF_JOBS') or os.cpu_count()}",
+                  f"--jobs={environment.jobs()}",
                   *(f"--kunitconfig={fragment}" for fragment in fragments), *options)
 
 

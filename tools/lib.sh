@@ -26,7 +26,7 @@ die()  { printf '%s: error: %s\n' "${0##*/}" "$*" >&2; exit 1; }
 [ -z "${GROUP:-}" ] || GROUP=$(xargs -n 1 <<< "$GROUP" | sort -u | xargs)
 GROUP_DIR=${GROUP:+/${GROUP// /+}}
 KERNELS=$BUILD/out$GROUP_DIR
-RESULTS=$BUILD/results$GROUP_DIR${JOB:+/job-$JOB}
+RESULTS=$(realpath -ms -- "${RESULTS:-$BUILD/results$GROUP_DIR${JOB:+/job-$JOB}}")
 
 # sha256 FILE: the SHA-256 sum of FILE in hexadecimal, nothing else
 sha256() { sha256sum -- "$1" | cut -d' ' -f1; }

@@ -7,10 +7,10 @@
 mkdir -p "$RESULTS"
 apply=tools/queue/test_apply.py
 code=0
-"$ROOT/tools/pytest.sh" lint-apply --stage=lint "$apply" > "$RESULTS/lint-apply.log" 2>&1 &
-"$ROOT/tools/pytest.sh" lint --stage=lint --ignore="$apply" || code=$?
+"$ROOT/tools/run" pytest --part=lint-apply --stage=lint "$apply" > "$RESULTS/lint-apply.log" 2>&1 &
+"$ROOT/tools/run" pytest --part=lint --stage=lint --ignore="$apply" || code=$?
 wait $! || code=$?
 cat "$RESULTS/lint-apply.log"
 # Published tables that are not of today's files: printed, no failure
-PYTHONPATH=$ROOT PYTHONDONTWRITEBYTECODE=1 "$VENV/bin/python" -m tools.results || code=$?
+"$ROOT/tools/run" tools.results || code=$?
 exit "$code"

@@ -1,4 +1,3 @@
-#!/usr/bin/env -S python3 -IS -X utf8
 # SPDX-License-Identifier: GPL-2.0
 """make mail: writes the mails of a set of patches to a directory; sends nothing.
 
@@ -22,14 +21,13 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-sys.dont_write_bytecode = True
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
-from tools.queue.checks_tree import read_waivers  # noqa: E402
-from tools.queue.covers import Cover, load_covers  # noqa: E402
-from tools.queue.scratch import Sources, make_repo  # noqa: E402
-from tools.series import Patch, Queue, load_queue  # noqa: E402
-from tools.tree import Stop, check_git, committed, git, run  # noqa: E402
+from tools import environment
+from tools.environment import ROOT
+from tools.queue.checks_tree import read_waivers
+from tools.queue.covers import Cover, load_covers
+from tools.queue.scratch import Sources, make_repo
+from tools.series import Patch, Queue, load_queue
+from tools.tree import Stop, check_git, committed, git, run
 
 PLACEHOLDER = re.compile(r"\.(example|invalid|localdomain)$|@localhost$|@example\.|\bnoreply\b")
 LISTS = re.compile(r"^Patch-mainline: .*to be sent to (.+)$", re.M)
@@ -44,7 +42,7 @@ SEND = "git send-email --no-thread --suppress-cc=author --suppress-cc=self --sup
 def chosen(queue: Queue) -> list[Cover]:
     """Return the sets that SET= or GROUP= names; raises Stop for none and for one without a letter."""
     covers = load_covers(queue)
-    sets, groups = (os.environ.get(name, "").split() for name in ("SET", "GROUP"))
+    sets, groups = os.environ.get("SET", "").split(), environment.chosen()
     for name in sets:
         if name not in covers:
             raise Stop(f"no cover letter {name}.cover in patches; there are: {' '.join(covers)}")
@@ -59,7 +57,7 @@ def chosen(queue: Queue) -> list[Cover]:
 
 def wanted() -> tuple[Queue, list[Cover]]:
     """Return the queue, and the sets that the environment asks for; raises as chosen()."""
-    queue = load_queue(ROOT if not os.environ.get("QUEUE") else Path(os.environ["QUEUE"]).parent)
+    queue = load_queue(environment.patches().parent)
     covers = chosen(queue)
     if os.environ.get("OUT") and len(covers) > 1:
         raise Stop(f"OUT= is for one set, these are {len(covers)}")
@@ -168,19 +166,18 @@ def write(queue: Queue, cover: Cover, repo: Path, kernel: Path, scratch: Path) -
 
 def main() -> None:
     """Write the mails of the sets that are asked for; raises Stop for every known failure."""
-    build = Path(os.environ.get("BUILD") or ROOT / "build")
-    kdir, out = os.environ.get("KDIR"), os.environ.get("OUT")
+    out, given = os.environ.get("OUT"), environment.tree_is_given()
     queue, covers = wanted()
     with tempfile.TemporaryDirectory() as scratch:
-        kernel = Path(kdir or build / "linux").resolve()
-        if kdir:
+        kernel = environment.tree()
+        if given:
             check_git(kernel)
             if git(kernel, "status", "--porcelain", "--untracked-files=no"):
                 raise Stop(f"{kernel} has changes that are in no commit")
-        repo = kernel if kdir else make_repo(queue, Sources(kernel), Path(scratch) / "repo")
+        repo = kernel if given else make_repo(queue, Sources(kernel), Path(scratch) / "repo")
         who = sender(repo)
         for cover in covers:
-            where = Path(out or build / "mails" / cover.name)
+            where = Path(out or environment.build() / "mails" / cover.name)
             if out and where.is_dir() and any(where.iterdir()):
                 raise Stop(f"{where} is not empty")
             mails = Path(scratch) / cover.name

@@ -28,6 +28,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from tools import environment
+
 UNUSED_DAYS = 60
 VARIABLES = ("CC", "LLVM", "LLVM_IAS", "HOSTCC", "ARCH", "SUBARCH", "CROSS_COMPILE",
              "KCFLAGS", "KAFLAGS", "KCPPFLAGS", "OBJDUMP", "CPATH")
@@ -77,19 +79,12 @@ def variables() -> dict[str, str]:
     return {name: os.environ[name] for name in VARIABLES if os.environ.get(name)}
 
 
-def cache_directory() -> Path:
-    """Return the project's directory in the user's cache: CF_CACHE=, CACHE= or the usual place."""
-    if chosen := os.environ.get("CF_CACHE") or os.environ.get("CACHE"):
-        return Path(chosen).absolute()
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "cache-footprint"
-
-
 class Proofs:
     """The verdicts of one kind, one JSON file each in CACHE/proofs/KIND/."""
 
     def __init__(self, kind: str, directory: Path | None = None, fresh: bool | None = None) -> None:
         """Args: a name for the kind; the cache directory; whether to ignore what is stored."""
-        self.directory = (directory or cache_directory()) / "proofs" / kind
+        self.directory = (directory or environment.cache()) / "proofs" / kind
         self.fresh = os.environ.get("FRESH", "") not in ("", "0") if fresh is None else fresh
         self.stored: set[str] = set()
 

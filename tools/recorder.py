@@ -4,21 +4,20 @@
 A function test_x in selftests/<part>/ or tools/<part>/ has the id <part>/x.  Parametrised runs
 of one function share its id: one failure fails it, and it counts as skipped
 only when every run was skipped.  The results of a session go to
-$CF_RESULTS/parts/$CF_PART.json.  --stage=NAME runs the tests of a stage of make test: each test has
+RESULTS/parts/PART.json, PART of --part.  --stage=NAME runs the tests of a stage of make test: each test has
 one, by its markers, else by its folder.
 """
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
 
-from tools import results_file
+from tools import environment, results_file
+from tools.environment import ROOT
 from tools.results_file import Result
 
-ROOT = Path(__file__).resolve().parents[1]
 MARKERS = (
     "static: needs no kernel build; `make lint` runs these",
     "late: takes many minutes; `make test` runs these in the time that is left",
@@ -30,16 +29,6 @@ NO_REASON = ("", "Skipped", "unconditional skip")
 
 RESULTS = pytest.StashKey[dict[str, Result]]()
 SETUP = pytest.StashKey[float]()
-
-
-def set_defaults() -> None:
-    """Fill in the environment that the Makefile passes, made absolute."""
-    root = Path(os.environ.get("CF_ROOT") or ROOT).resolve()
-    build = root / (os.environ.get("CF_BUILD") or "build")
-    defaults = {"CF_ROOT": root, "CF_BUILD": build, "CF_TREE": build / "linux",
-                "CF_OUT": build / "out/vm", "CF_RESULTS": build / "results"}
-    for name, default in defaults.items():
-        os.environ[name] = str(root / (os.environ.get(name) or default))
 
 
 def part_of(path: Path) -> str:
@@ -82,15 +71,15 @@ def one_line(report: pytest.TestReport) -> str:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add --stage."""
+    """Add --stage and --part."""
     parser.addoption("--stage", default="", help="the tests of a stage of make test")
+    parser.addoption("--part", default="pytest", help="the file of the results")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the markers, set the environment, start the recorder."""
+    """Register the markers, start the recorder."""
     for marker in MARKERS:
         config.addinivalue_line("markers", marker)
-    set_defaults()
     config.stash[RESULTS] = {}
 
 
@@ -132,7 +121,7 @@ def pytest_runtest_makereport(item: pytest.Item):
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     """Write the results; a session without tests leaves a failure in them, but for a stage."""
     results = session.config.stash[RESULTS]
-    name = os.environ.get("CF_PART") or "pytest"
+    name = session.config.option.part
     if session.config.option.collectonly:
         return
     if not results and session.config.option.stage and exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
@@ -144,4 +133,4 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
         results[""] = Result(f"{name}/collected", "fail", reason)
         if session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.NO_TESTS_COLLECTED
-    results_file.write(Path(os.environ["CF_RESULTS"]) / f"parts/{name}.json", results.values())
+    results_file.write(environment.results() / f"parts/{name}.json", results.values())

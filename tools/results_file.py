@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """The result file, the one form of all results: a list of rows with id, status, reason, seconds.
 

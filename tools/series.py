@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """The parser of the queue: the series file, its groups and what they need, the patches.
 

@@ -1,4 +1,3 @@
-#!/usr/bin/env -S python3 -IS -X utf8
 # SPDX-License-Identifier: GPL-2.0
 """Says what a kernel tree has of the series, and writes nothing: its version, the groups that are pushed, files
 that were edited since, and for each group the options, whether .config has them, and what switches them at boot
@@ -9,16 +8,13 @@ Environment: KDIR (the tree, default build/linux), CONFIG (another .config than 
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 
-sys.dont_write_bytecode = True
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
-from tools.groups import features, switches  # noqa: E402
-from tools.series import load_queue  # noqa: E402
-from tools.tree import Stop, Tree, queue_of, read_lines, reason_of, say, version  # noqa: E402
+from tools import environment
+from tools.groups import features, switches
+from tools.series import load_queue
+from tools.tree import Stop, Tree, queue_of, read_lines, reason_of, say, version
 
 
 def state(name: str, config: dict[str, str]) -> str:
@@ -49,9 +45,8 @@ def report(tree: Tree, config: Path) -> None:
 
 def main() -> None:
     """Report on the tree that the environment names."""
-    build = os.environ.get("BUILD") or ROOT / "build"
-    path = Path(os.path.abspath(os.environ.get("KDIR") or f"{build}/linux"))
-    config = Path(os.path.abspath(os.environ.get("CONFIG") or path / ".config"))
+    path = environment.tree()
+    config = environment.path_of("CONFIG", path / ".config")
     try:
         report(Tree(path, queue_of(path)), config)
     except (OSError, ValueError) as error:

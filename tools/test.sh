@@ -74,7 +74,7 @@ must() {
 finish() {
 	echo
 	command -v python3 >/dev/null || die "no python3: the tools could not be installed"
-	exec python3 tools/report.py --results "$RESULTS" --series "$(series_hash "${GROUP:-}")" \
+	exec tools/run tools.report --results "$RESULTS" --series "$(series_hash "${GROUP:-}")" \
 		--base "$(base_version)" "${failed[@]/#/--failed-stage=}" "${late[@]/#/--late-stage=}"
 }
 
@@ -92,9 +92,9 @@ rm -rf "$RESULTS/parts" "$RESULTS/tests.json"
 must preflight tools/preflight.sh
 must tools tools/tools.sh
 must base tools/base.sh
-must apply tools/tree.py apply
+must apply tools/run tools.tree apply
 if [ "$mode" = job ]; then
-	run "job_$JOB" tools/python.sh tools/jobs.py run "$JOB"
+	run "job_$JOB" tools/run tools.jobs run "$JOB"
 	finish
 fi
 run lint tools/lint.sh
@@ -108,33 +108,33 @@ if [ -n "${GROUP:-}" ]; then
 	[ ${#where[@]} != 0 ] || where=(--ignore=tools --ignore=selftests)
 fi
 if [ -z "${GROUP:-}" ]; then
-	background 19 identity tools/results_file.py identity/off_means_off \
-		"nothing to compare" "$RESULTS/parts/identity.json" tools/identity/identity.py
+	background 19 identity tools/run tools.results_file identity/off_means_off \
+		"nothing to compare" "$RESULTS/parts/identity.json" tools/run tools.identity.identity
 	# Most of these wait, and their trees are their own
-	background 10 robust tools/pytest.sh robust --stage=robust
-	background 10 checks tools/pytest.sh checks --stage=checks
+	background 10 robust tools/run pytest --part=robust --stage=robust
+	background 10 checks tools/run pytest --part=checks --stage=checks
 fi
-boots=$(tools/python.sh -m tools.vm.boots --list)
+boots=$(tools/run tools.vm.boots --list)
 mapfile -t plain < <(awk '$2 == "vm" {print $1}' <<< "$boots")
-run boots tools/python.sh -m tools.vm.boots "${plain[@]}"
-[ -n "${GROUP:-}" ] || background 0 queue tools/pytest.sh queue --stage=queue
-run groups tools/pytest.sh groups --stage=groups "${where[@]}"
+run boots tools/run tools.vm.boots "${plain[@]}"
+[ -n "${GROUP:-}" ] || background 0 queue tools/run pytest --part=queue --stage=queue
+run groups tools/run pytest --part=groups --stage=groups "${where[@]}"
 if [ -z "${GROUP:-}" ]; then
-	run tools tools/pytest.sh tools --stage=tools
-	spare model tools/pytest.sh model --stage=model
+	run tools tools/run pytest --part=tools --stage=tools
+	spare model tools/run pytest --part=model --stage=model
 fi
-spare late tools/pytest.sh late --stage=late "${where[@]}"
+spare late tools/run pytest --part=late --stage=late "${where[@]}"
 while read -r name kernel; do
 	[ "$kernel" != vm ] || continue
 	spare "kernel_$kernel" tools/kernel.sh "$kernel"
-	spare "vm-$name" tools/python.sh -m tools.vm.boots "$name"
+	spare "vm-$name" tools/run tools.vm.boots "$name"
 done <<< "$boots"
-spare debug tools/pytest.sh debug --stage=debug "${where[@]}"
+spare debug tools/run pytest --part=debug --stage=debug "${where[@]}"
 joined
 if [ "$mode" = full ]; then
-	jobs=$(python3 tools/jobs.py list)
+	jobs=$(tools/run tools.jobs list)
 	while read -r name _; do
-		run "job_$name" tools/python.sh tools/jobs.py run "$name"
+		run "job_$name" tools/run tools.jobs run "$name"
 	done <<< "$jobs"
 fi
 finish

@@ -1,4 +1,3 @@
-#!/usr/bin/env -S python3 -IS -X utf8
 # SPDX-License-Identifier: GPL-2.0
 """Moves the series onto a kernel tree and off it, whole or not at all.
 
@@ -33,12 +32,11 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-sys.dont_write_bytecode = True
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
-from tools.groups import features, switches, table  # noqa: E402
-from tools.proofs import content  # noqa: E402
-from tools.series import Patch, load_queue, series_hash, touched  # noqa: E402
+from tools import environment
+from tools.environment import ROOT
+from tools.groups import features, switches, table
+from tools.proofs import content
+from tools.series import Patch, load_queue, series_hash, touched
 
 SIGNALS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 WAIT_SECONDS = 5
@@ -121,10 +119,10 @@ def check_kernel(path: Path, known: dict[str, tuple[list[str], str]], groups: li
 
 def queue_of(path: Path) -> Path:
     """Return the directory of the patches for a kernel tree: QUEUE=, that of its version, or patches/."""
-    if given := os.environ.get("QUEUE"):
-        return Path(given).resolve()
+    if os.environ.get("QUEUE"):
+        return environment.patches()
     own = ROOT / "configs/bases.d" / (base_of(path) if (path / "Makefile").is_file() else "")
-    return own if (own / "series").is_file() else ROOT / "patches"
+    return own if (own / "series").is_file() else environment.patches()
 
 
 def take_lock(path: Path) -> None:
@@ -477,7 +475,7 @@ def export(to: str, patches: list[Patch]) -> None:
 
 def work(tree: Tree, command: str, to: str) -> None:
     """Run one command on the tree."""
-    groups = os.environ.get("GROUP", "").split()
+    groups = environment.chosen()
     if command == "edited":
         if not tree.record("file"):
             raise Stop(f"{tree.path} is no kernel tree with the series: make apply")
@@ -519,12 +517,11 @@ def main(command: str = "", to: str = "") -> None:
     """Run one command; see the first comment of this file. Raises Stop for every known failure."""
     if command not in ("apply", "unapply", "branch", "export", "edited", "check"):
         raise Stop("usage: tree.py apply|unapply|branch|export DIR|edited|check")
-    kdir, build = os.environ.get("KDIR"), os.environ.get("BUILD") or ROOT / "build"
     if command == "export" and not to:
         raise Stop("usage: make export DIR=$PWD/debian/patches/cache-footprint [GROUP=name]")
-    if command == "branch" and not kdir:
+    if command == "branch" and not environment.tree_is_given():
         raise Stop("usage: make branch KDIR=git-tree [GROUP=name]")
-    path = Path(os.path.abspath(kdir or f"{build}/linux"))
+    path = environment.tree()
     try:
         work(Tree(path, queue_of(path)), command, to)
     except (OSError, ValueError) as error:

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """Checks the variables of a make target before any work: nothing is installed or built for a typo.
 

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 """Stacks are erased below a top that has a colour: a boot of the kernel kasan."""
 
-import os
 import re
-from pathlib import Path
 
 import pytest
 
 from selftests.colouring.lkdtm import provoke
+from tools import environment
 
 pytestmark = pytest.mark.full
 
@@ -17,7 +16,7 @@ ERASED = "lkdtm: OK: the rest of the thread stack is properly erased"
 
 def test_kstack_erase() -> None:
     """KSTACK_ERASE begins below the lines that a task's colour leaves free."""
-    out = Path(os.environ["CF_OUT"]).parent / "kasan"
+    out = environment.kernel("kasan")
     # echo is one of the shell's own commands: a subshell makes it a task of its own
     log = provoke("kstack_erase", f"for i in $(seq {TASKS}); do (echo KSTACK_ERASE >$DIRECT); done",
                   "kstack_colours=auto", out / "arch/x86/boot/bzImage")

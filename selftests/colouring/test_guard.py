@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 """A stack that begins below its top still ends at its guard page: LKDTM runs into it."""
 
-import os
 from pathlib import Path
 
 from selftests.colouring.lkdtm import provoke
+from tools import environment
 
 COLOURS = "kstack_colours=auto"
 CAUGHT = "BUG: TASK stack guard page was hit at"
@@ -14,7 +14,7 @@ TASKS = 4
 
 def plain_kernel() -> Path:
     """Return the image that is tested."""
-    return Path(os.environ["CF_OUT"]) / "arch/x86/boot/bzImage"
+    return environment.kernel() / "arch/x86/boot/bzImage"
 
 
 def test_guard_page() -> None:

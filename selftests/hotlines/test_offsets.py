@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tools import groups
+from tools import environment, groups
 from tools.identity.compare import objdump, run
 from tools.queue.mover import Mover, States
 from tools.queue.scratch import Sources
@@ -49,15 +49,15 @@ def built(mover: Mover, number: int, image: Path) -> dict[str, list[tuple[str, .
     """Build the kernel of the first `number` patches without an option; return its functions."""
     mover.go(number)
     subprocess.run([groups.ROOT / "tools/kernel.sh", "offsets", "small"], check=True, close_fds=False,
-                   env={**os.environ, "CF_TREE": str(mover.tree)}, stdin=subprocess.DEVNULL)
-    shutil.copy(Path(os.environ["CF_OUT"]).with_name("offsets") / "vmlinux", image)
+                   env=os.environ | {"KDIR": str(mover.tree)}, stdin=subprocess.DEVNULL)
+    shutil.copy(environment.kernel("offsets") / "vmlinux", image)
     return functions(image)
 
 
 @pytest.mark.full
 def test_offsets_only() -> None:
     """No function differs in more than displacements, immediate values and padding but the listed ones."""
-    queue, sources, work = groups.queue(), Sources.from_env(), Path(os.environ["CF_BUILD"]) / "offsets"
+    queue, sources, work = groups.queue(), Sources.from_env(), environment.build() / "offsets"
     first, *rows = groups.table(REASONS, 1, 2)
     reasons = {name: reason for reason, names in rows for name in names.split()}
     if (compiler := f"gcc {run('gcc', '-dumpversion').strip()}") != first[0]:

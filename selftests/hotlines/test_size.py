@@ -2,13 +2,13 @@
 """The build checks how large the groups of a task_struct are: with a field more, it stops and names the group."""
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import subprocess
 from pathlib import Path
 
 import pytest
+from tools import environment
 
 SCHED_H = "include/linux/sched.h"
 LONG = "\tunsigned long\t\t\tplanted;\n"
@@ -43,7 +43,7 @@ def planted(tree: Path, overlay: Path, where: str, text: str) -> None:
 def stopped_by(out: Path, overlay: Path, name: str) -> set[str]:
     """Return the groups that stop the build with a field more: those that its error names."""
     where, text, _ = PLANTED[name]
-    planted(Path(os.environ["CF_TREE"]), overlay, where, text)
+    planted(environment.tree(), overlay, where, text)
     done = compiled(out, overlay)
     assert done.returncode and "BUILD_BUG_ON" in done.stderr, done.stderr
     return set(re.findall(r"__cacheline_group_end__(\w+)", done.stderr))
@@ -52,14 +52,14 @@ def stopped_by(out: Path, overlay: Path, name: str) -> set[str]:
 @pytest.mark.parametrize("name", PLANTED)
 def test_size_is_held(tmp_path: Path, name: str) -> None:
     """One field more in a group stops the build of the booted kernel's scheduler."""
-    assert stopped_by(Path(os.environ["CF_OUT"]), tmp_path, name) == {PLANTED[name][2]}
+    assert stopped_by(environment.kernel(), tmp_path, name) == {PLANTED[name][2]}
 
 
 @pytest.mark.full
 def test_defconfig(tmp_path: Path) -> None:
     """So do BORE's fields with x86_64_defconfig, which has fewer of the groups' fields."""
-    out = Path(os.environ["CF_BUILD"]) / "defconfig"
+    out = environment.build() / "defconfig"
     for target in ("x86_64_defconfig", "kernel/sched/core.o"):
-        subprocess.run(["make", "-s", "-C", os.environ["CF_TREE"], f"O={out}", target], check=True,
+        subprocess.run(["make", "-s", "-C", environment.tree(), f"O={out}", target], check=True,
                        stdin=subprocess.DEVNULL)
     assert stopped_by(out, tmp_path, "bore") == {"task_switch"}

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 """Immediate values on more CPUs than other boots have: 4, which read while values are set."""
 
-import os
 import re
-from pathlib import Path
 
 import pytest
 
+from tools import environment
 from tools.vm.apart import boot_apart
 
 SECONDS = 300   # of a boot: 1e8 reads and more on an idle machine of 2023
@@ -15,7 +14,7 @@ SECONDS = 300   # of a boot: 1e8 reads and more on an idle machine of 2023
 def expect_none_torn(reads: int, most_boots: int) -> None:
     """Boot until so many reads were checked: under sets, module load, probes, tracing and hotplug
     none is torn, or of a value from outside its window."""
-    kernel, counted = Path(os.environ["CF_OUT"]), 0
+    kernel, counted = environment.kernel(), 0
     for _ in range(most_boots):
         code, printed, logs = boot_apart(
             "immediate-4", kernel, f"cmd={kernel}/kselftest/immediate/test_stress.sh:immediate",

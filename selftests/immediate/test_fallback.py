@@ -6,13 +6,13 @@ um runs on the host, i386 in QEMU; arm64 is built only, where there is a compile
 kernels are built by kunit.py: by make test-full, not by make test.
 """
 
-import os
 import re
 import shutil
 from pathlib import Path
 
 import pytest
 
+from tools import environment
 from tools.kunit_kernel import booted, directory, kunit, parsed
 
 pytestmark = pytest.mark.full
@@ -27,7 +27,7 @@ COMPILER = ["--make_options=CC=ccache gcc"] if shutil.which("ccache") else []
 
 def generic() -> dict[str, str]:
     """Those of GENERIC that the tree has."""
-    known = (Path(os.environ["CF_TREE"]) / "lib/Kconfig.debug").read_text()
+    known = (environment.tree() / "lib/Kconfig.debug").read_text()
     return {suite: option for suite, option in GENERIC.items() if f"config {option}\n" in known}
 
 

@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0
 """What immediate values can be configured together with."""
 
-import os
 import subprocess
 from pathlib import Path
 
 import pytest
+from tools import environment
+from tools.environment import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 BASE = "64BIT SMP MODULES SYSFS KALLSYMS KALLSYMS_ALL UNWINDER_ORC IMMEDIATE_VALUES"
 LIVEPATCH = "EXPERT FTRACE FUNCTION_TRACER DYNAMIC_FTRACE LIVEPATCH"
 
 
 def configured(out: Path, text: str) -> set[str]:
     """The configuration that Kconfig makes of settings, all others off, in the directory `out`."""
-    make = ["make", "-s", "-C", os.environ["CF_TREE"], f"O={out}"]
+    make = ["make", "-s", "-C", environment.tree(), f"O={out}"]
     subprocess.run([*make, "tinyconfig"], check=True, capture_output=True)
     with (out / ".config").open("a", encoding="utf-8") as config:
         config.write(text)

@@ -7,7 +7,6 @@ for make test-full. klp/target.patch gives both a value, klp/live.patch is what 
 klp/guest.sh what runs in the guest.
 """
 
-import os
 import re
 import shutil
 import subprocess
@@ -16,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from tools import environment
 from tools.groups import lost_lines
 from tools.vm.apart import boot_apart
 
@@ -25,7 +25,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 OPTIONS = ("FTRACE", "FUNCTION_TRACER", "DYNAMIC_FTRACE", "LIVEPATCH", "KLP_BUILD",
            "DYNAMIC_DEBUG", "IMMEDIATE_VALUES", "SAMPLES")
-JOBS = f"-j{os.environ.get('CF_JOBS') or os.cpu_count()}"
+JOBS = f"-j{environment.jobs()}"
 MODULE = "samples/kobject/kobject-example.ko"
 
 
@@ -41,10 +41,10 @@ def tree() -> Iterator[Path]:
     """A tree with target.patch in which a kernel was built; its image and module are beside it."""
     if not shutil.which("recountdiff") or not shutil.which("gawk"):
         pytest.skip("not installed: patchutils, gawk (of Debian)")
-    made = Path(os.environ["CF_BUILD"]) / "klp/linux"
+    made = environment.build() / "klp/linux"
     shutil.rmtree(made.parent, ignore_errors=True)
     (made.parents[1] / "klp.log").unlink(missing_ok=True)
-    shutil.copytree(os.environ["CF_TREE"], made, symlinks=True,
+    shutil.copytree(environment.tree(), made, symlinks=True,
                     ignore=shutil.ignore_patterns(".pc"))
     run(made, "patch", "-p1", "-i", HERE / "klp/target.patch")
     run(made, "make", "tinyconfig")

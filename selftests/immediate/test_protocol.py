@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The byte protocol of immediate values in user space, on the real CPU, and each step left out.
 
-The figures of all runs of protocol.c, with the CPU, go to $CF_RESULTS/immediate-protocol.log.
+The figures of all runs of protocol.c, with the CPU, go to RESULTS/immediate-protocol.log.
 """
 
 import os
@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tools import environment
 from tools.bench.measure import command, model_words
 from tools.results.machine import cpu
 
@@ -46,7 +47,7 @@ def run(program: Path) -> Run:
 
     The exit code must be 0 or 1, and 1 if anything was wrong.
     """
-    log = Path(os.environ["CF_RESULTS"]) / "immediate-protocol.log"
+    log = environment.results() / "immediate-protocol.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     log.write_text(f"cpu={model_words(cpu())}\n")
 

@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
 """What immediate values save: time, of the published table, and text in the kernel's test module, whose
-figures go to $CF_RESULTS/immediate-text.json."""
+figures go to RESULTS/immediate-text.json."""
 
 import json
-import os
 import re
-from pathlib import Path
 
 import pytest
 
 from selftests.immediate.bench import complaints
 from selftests.immediate.short import SLOWER, gains
+from tools import environment
 from tools.bench.measure import command
 from tools.results import store
 from tools.results.cpus import cpu_name
@@ -33,7 +32,7 @@ def test_size() -> None:
 
     Of lib/test_imv_reads.o, not linked: sections and functions as the compiler made them.
     """
-    kernel = Path(os.environ["CF_OUT"])
+    kernel = environment.kernel()
     module = kernel / "lib/test_imv_reads.o"
     if not module.exists():
         pytest.skip(f"{module} is not built: CONFIG_TEST_IMMEDIATE_READS")
@@ -48,7 +47,7 @@ def test_size() -> None:
     rows = {f"{what}_{width}": found[f"{what}_{width}_4096"] / 4096
             for what in ("loads", "immediates") for width in ("u32", "u64")}
     rows |= {"table": found["__imv_table"] / sites}
-    results = Path(os.environ["CF_RESULTS"]) / "immediate-text.json"
+    results = environment.results() / "immediate-text.json"
     results.write_text(json.dumps({"kind": "counted", "unit": "bytes a read, with its branch", "rows": rows}, indent=1))
     assert rows["immediates_u32"] <= rows["loads_u32"] + REX, rows
     assert rows["immediates_u64"] <= rows["loads_u64"] + 3, rows

@@ -4,11 +4,10 @@
 Needs build/out/debug with CONFIG_DEBUG_ATOMIC_SLEEP and the module test_imv_base.
 """
 
-import os
-from pathlib import Path
 
 import pytest
 
+from tools import environment
 from tools.vm.apart import boot_apart
 
 JOB = ("cmd=printf '%s\\n' 'TAP version 13' 1..1; modprobe test_imv_base && "
@@ -19,7 +18,7 @@ SPLAT = "BUG: sleeping function called from invalid context"
 @pytest.mark.debug
 def test_set_atomic_splat() -> None:
     """The set goes through, and might_sleep() below imv_set() has reported it."""
-    kernel = Path(os.environ["CF_OUT"]).parent / "debug"
+    kernel = environment.kernel("debug")
     if not (kernel / ".series").exists():
         pytest.fail(f"no kernel in {kernel}: run tools/kernel.sh debug")
     code, printed, logs = boot_apart("immediate-splat", kernel, JOB, "--time-limit=200",

@@ -3,7 +3,6 @@
 than the rule allows, on a CPU that has it."""
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import pytest
 from selftests.movsb import bench, site
 from selftests.movsb.bench import Row, build, compared, joined, middle, rows_of
 from selftests.movsb.site import last_distance
+from tools import environment
 from tools.bench.claims import compare, lines_of
 from tools.bench.measure import LOOPS, cells_of, measures_of
 from tools.results import store
@@ -23,7 +23,7 @@ PART = "" if cpu()["vendor_id"] == "GenuineIntel" else "shr $3, %%rax; "
 PLANTED = (f'"mov %%rcx, %%rax; rep movsb; {PART}mov %%rax, %%rcx; sub %%rax, %%rdi; '
            'sub %%rax, %%rsi; rep movsb"')
 TIMED = pytest.mark.skipif(
-    not (Path(os.environ["CF_TREE"]) / LOOPS).is_dir(),
+    not (environment.tree() / LOOPS).is_dir(),
     reason="the program is assembled with headers of the kselftest x86/copyloops, a preparation that "
            "this group does not need")
 # A line about a cell that is slower than the rule allows, with the two times
@@ -103,7 +103,7 @@ def test_no_retry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """
     monkeypatch.setattr(site, "last_distance", lambda _machine: 0)
     monkeypatch.setattr(site, "UNCHECKED", PLANTED)
-    rows = rows_of(build(Path(os.environ["CF_TREE"]), tmp_path), "hot", 1, 65536)
+    rows = rows_of(build(environment.tree(), tmp_path), "hot", 1, 65536)
     found = compared("hot", rows)
     assert len(rows) == found["cells"] == 144
     quiet = len(rows) - len(found["noisy"])
@@ -115,7 +115,7 @@ def test_no_retry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @TIMED
 def test_random_distances(tmp_path: Path) -> None:
     """distance.c times random distances, a row for each size, and copies from memory."""
-    program = build(Path(os.environ["CF_TREE"]), tmp_path)
+    program = build(environment.tree(), tmp_path)
     rows = rows_of(program, "random", 1, 64)
     assert [(row["bytes"], row["delta"]) for row in rows] == [(64, 4096)]
     rows += rows_of(program, "memory", 1, 4096)

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from selftests.movsb.short import at
+from tools.environment import ROOT
 from tools.results import store
 from tools.results.cpus import cpu_name
 from tools.results.machine import machine
 
-ROOT = Path(os.environ.get("CF_ROOT", Path(__file__).resolve().parents[2]))
 TABLE = "movsb/bench"
 # Bytes and distance of README's row, and by how much the part of mainline's time may differ
 ROW = ("hot", 4096, 8)

@@ -2,13 +2,13 @@
 """memcpy() and rep_movs_alternative() as Zen 3 and Zen 4 have them copy what they should, and a
 mistake in either is found."""
 
-import os
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from selftests.preparations.harness import failures_with, mistake
+from tools import environment
 from tools.bench.measure import LOOPS, assemble, command
 
 HERE = Path(__file__).resolve().parent
@@ -22,7 +22,7 @@ MIN_CASES = 500_000
 
 def tree() -> Path:
     """Return the pushed tree; the test is skipped without the kselftest."""
-    found = Path(os.environ["CF_TREE"])
+    found = environment.tree()
     if not (found / LOOPS).is_dir():
         pytest.skip("the tree has no kselftest x86/copyloops, whose stub headers are needed")
     return found

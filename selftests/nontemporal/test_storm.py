@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from tools import environment
 from tools.vm.apart import boot_apart
 
 pytestmark = pytest.mark.full
@@ -27,13 +28,13 @@ def test_verify_storm() -> None:
     """The sysctl changes all the time and memory is short: contents and file systems are right."""
     if not shutil.which("fio"):
         pytest.skip("not installed: fio (of Debian)")
-    shim = Path(os.environ["CF_BUILD"]) / "storm/dontcache.so"  # the guest has a /tmp of its own
+    shim = environment.build() / "storm/dontcache.so"  # the guest has a /tmp of its own
     shim.parent.mkdir(parents=True, exist_ok=True)
     subprocess.run(["gcc", "-shared", "-fPIC", "-O2", "-Wall", "-Werror", "-o", shim,
                     HERE / "dontcache.c"], check=True, stdin=subprocess.DEVNULL)
     seed = os.environ.get("STORM_SEED") or random.randrange(1, 10**6)
     code, printed, logs = boot_apart(
-        "verify_storm", Path(os.environ["CF_OUT"]),
+        "verify_storm", environment.kernel(),
         f"cmd=sh {HERE}/storm.sh {shim} {ROUNDS} {SIZE} {seed}:storm", "--memory=512M",
         "--time-limit=2700", "--append=init_on_alloc=0", "--append=kunit.filter_glob=none")
     log = (logs / "jobs.log").read_text(errors="replace")

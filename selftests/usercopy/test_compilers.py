@@ -5,7 +5,6 @@ Two kernels are built by clang and booted, a few objects are built for i386: by 
 by make test.
 """
 
-import os
 import re
 import shutil
 import subprocess
@@ -13,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tools import environment
 from tools.kunit_kernel import booted, kunit, parsed
 
 pytestmark = pytest.mark.full
@@ -60,7 +60,7 @@ def test_i386(tmp_path: Path) -> None:
     """32-bit x86 has neither option, and what they touch builds there."""
     def must(*words: str) -> str:
         done = subprocess.run(
-            ["make", "-s", "-C", os.environ["CF_TREE"], f"O={tmp_path}", "ARCH=i386", *words],
+            ["make", "-s", "-C", environment.tree(), f"O={tmp_path}", "ARCH=i386", *words],
             stdin=subprocess.DEVNULL, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr[-3000:]
         return done.stderr

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 """Constant sizes of the booted kernel are copied by get_user() and put_user()."""
-import os
 import re
-from pathlib import Path
 
 import pytest
 
+from tools import environment
 from tools.bench.measure import command
 
 
@@ -15,6 +14,6 @@ def test_const_is_put_user(function: str, prefix: str) -> None:
     """A function of usercopy_faults_kunit with constant sizes of 1 to 64 bytes calls the accessors of 1,
     2, 4 and 8 bytes."""
     text = command("objdump", "-d", "--no-show-raw-insn", f"--disassemble={function}",
-                   Path(os.environ["CF_OUT"]) / "vmlinux")
+                   environment.kernel() / "vmlinux")
     called = set(re.findall(rf"\tcall +\S+ <({prefix}\w+)>", text))
     assert called == {f"{prefix}{n}" for n in (1, 2, 4, 8)}

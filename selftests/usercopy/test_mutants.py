@@ -7,7 +7,6 @@ the kernel is killed as well. Those of the functions in assembly are in test_var
 """
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import subprocess
@@ -16,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from tools import environment
 from tools.vm.apart import boot_apart
 
 pytestmark = pytest.mark.full
@@ -97,8 +97,8 @@ def built(tree: Path, kernel: Path, where: Path, mutant: Mutant) -> Path:
 def test_mutant(name: str) -> None:
     """A mutant is killed by the tests that are named, and the module without a change by none."""
     mutant = MUTANTS[name]
-    tree, kernel = Path(os.environ["CF_TREE"]), Path(os.environ["CF_OUT"])
-    where = Path(os.environ["CF_BUILD"]) / "mutants" / name  # the guest has a /tmp of its own
+    tree, kernel = environment.tree(), environment.kernel()
+    where = environment.build() / "mutants" / name  # the guest has a /tmp of its own
     shutil.rmtree(where, ignore_errors=True)
     module = built(tree, kernel, where, mutant)
     _, printed, logs = boot_apart(

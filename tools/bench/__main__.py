@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """Times what the series changes, in user space on the real CPU: builds and runs the benchmarks
 selftests/GROUP/bench*.py, keeps medians and quartiles in

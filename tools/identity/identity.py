@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """Off means off: with every option off, the gated patches change no instruction.
 
@@ -20,9 +19,8 @@ paths nor the lines that a hunk moves reach an object. A PASS is kept (tools/pro
 was preprocessed is kept, too, in CACHE/identity: kbuild preprocesses there what a patch changes,
 whichever clone it is in.
 
-Environment: CF_ROOT the repository, CF_CACHE or CACHE where to build, KDIR the tree (default
-CF_BUILD/linux), QUEUE the directory of the patches, CC, LLVM, KCFLAGS as for tools/kernel.sh,
-JOBS, FRESH=1. --all compiles every object. Exit status: 0 the same or no gated patch, 1 differences
+Environment: tools/environment.py (CACHE is where it builds), CC, LLVM, KCFLAGS as for
+tools/kernel.sh, FRESH=1. --all compiles every object. Exit status: 0 the same or no gated patch, 1 differences
 or a failed build, 2 nothing could be compared.
 """
 
@@ -43,27 +41,22 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from tools import environment, groups, proofs
+from tools.environment import ROOT
+from tools.identity import compare, texts
+from tools.queue.mover import Mover, States, fingerprint, listing
+from tools.queue.proc import must
+from tools.queue.scratch import Sources
+from tools.series import GATE, Queue
+
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parents[1]))
-sys.dont_write_bytecode = True
-
-from tools import proofs  # noqa: E402
-from tools.identity import compare, texts  # noqa: E402
-from tools.queue.mover import Mover, States, fingerprint, listing  # noqa: E402
-from tools.queue.proc import must  # noqa: E402
-from tools.queue.scratch import Sources  # noqa: E402
-from tools.series import GATE, Queue, load_queue  # noqa: E402
-
 ENV = os.environ
-ROOT = Path(ENV.get("CF_ROOT") or HERE.parents[1]).resolve()
-BUILD = Path(os.path.abspath(ENV.get("CF_BUILD") or ENV.get("BUILD") or ROOT / "build"))
-PATCHES = Path(os.path.abspath(ENV.get("QUEUE") or ROOT / "patches"))
-TREE = Path(ENV.get("KDIR") or BUILD / "linux").resolve()
-JOBS = int(ENV.get("JOBS") or os.cpu_count() or 1)
+TREE = environment.tree()
+JOBS = environment.jobs()
 LLVM = ENV.get("LLVM", "")
 CLANG = f"clang{LLVM}" if LLVM.startswith("-") else "clang"
 COMPILER = ENV.get("CC") or (CLANG if LLVM else "gcc")
-WORK = proofs.cache_directory() / "identity"
+WORK = environment.cache() / "identity"
 # Its path is in the commands that kbuild keeps, so it is none of a clone
 WRAPPER = WORK / "cc.sh"
 # The place at which both states are built, and the output directory there
@@ -184,15 +177,13 @@ def prepare() -> None:
     stamp.write_text(made_with)
 
 
-def environment(preprocess: bool = True) -> dict[str, str]:
+def variables(preprocess: bool = True) -> dict[str, str]:
     """Return the environment of a build of the state that is at its place."""
-    unwanted = ("GROUP", "KDIR", "MAKEFLAGS", "MFLAGS", "MAKELEVEL", "CF_OUT")
+    unwanted = ("GROUP", "MAKEFLAGS", "MFLAGS", "MAKELEVEL")
     return {
         **{name: value for name, value in ENV.items() if name not in unwanted},
-        "CF_ROOT": str(ROOT),
         "BUILD": str(STATE),
-        "CF_BUILD": str(STATE),
-        "CF_TREE": str(STATE / "linux"),
+        "KDIR": str(STATE / "linux"),
         "CC": str(WRAPPER),
         "JOBS": str(JOBS),
         "IDENTITY_CC": COMPILER,
@@ -213,7 +204,7 @@ def run(command: str, log: Path, what: str, stdin: str = "") -> None:
 
     kbuild takes no path with a blank: the command is split at those.
     """
-    done = subprocess.run(command.split(), env=environment(), input=stdin, capture_output=True,
+    done = subprocess.run(command.split(), env=variables(), input=stdin, capture_output=True,
                           text=True, check=False)
     log.write_text(done.stdout + done.stderr)
     if done.returncode:
@@ -244,7 +235,7 @@ def build(states: States, sources: Sources, name: str, number: int, base: dict[s
             shutil.rmtree(STATE / "out", ignore_errors=True)
         mover.go(number)
         command = [str(ROOT / "tools/kernel.sh"), "identity", "small", "all-off"]
-        if subprocess.run(command, env=environment(), check=False).returncode:
+        if subprocess.run(command, env=variables(), check=False).returncode:
             raise Failure(f"the build of {name} failed")
         if not OUT.is_dir():
             raise Failure(f"tools/kernel.sh left no {OUT}")
@@ -305,7 +296,7 @@ def to_compile(names: list[str]) -> list[str]:
 def compile_objects(state: str, names: list[str]) -> None:
     """Compile objects of a state by kbuild's commands; they go to STATE/objects. Raises Failure."""
     say(f"compiling {len(names)} objects of {state}")
-    env, objects, stamp = environment(preprocess=False), STATE / "objects", STATE / "made-of"
+    env, objects, stamp = variables(preprocess=False), STATE / "objects", STATE / "made-of"
 
     def one(name: str) -> None:
         log, target = objects / f"{name}.log", objects / name
@@ -364,7 +355,7 @@ def findings(everything: bool) -> tuple[list[str], str]:
 
 def read_queue() -> Queue:
     """Return the series; raises Failure, OSError and ValueError when it is not whole."""
-    queue = load_queue(PATCHES.parent)
+    queue = groups.queue()
     if GATE not in (queue.root / "series").read_text().splitlines():
         raise Failure(f"the series has no line '{GATE}'")
     queue.choose()  # names a patch without a file
@@ -398,7 +389,7 @@ def check(everything: bool) -> int:
         print(finding)
     say(line)
     # The patch files were read twice
-    if not found and name == verdict_key(load_queue(PATCHES.parent), sources, everything):
+    if not found and name == verdict_key(groups.queue(), sources, everything):
         verdicts.store(name, line)
     return 1 if found else 0
 

@@ -2,12 +2,12 @@
 # Tests compare.py on small compiled objects.
 """Each test compiles fixtures/unit.c twice and says what compare.py must find in the pair."""
 
-import os
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from tools import environment
 from tools.identity import compare
 from tools.identity.compare import BadInput
 
@@ -18,7 +18,7 @@ FLAGS = ["-O2", "-c", "-fno-pic", "-mcmodel=kernel", "-fno-asynchronous-unwind-t
 VALUES = {"ADDEND": "100", "SUFFIX": '"3"', "VALUE": "1", "ALIGNMENT": "4"}
 CLEAN = ("1 objects, 5 functions", [])
 # Of the kernel that make builds; klp is in it where libxxhash-dev is installed
-OBJTOOL = Path(os.environ.get("CF_OUT") or "none") / "tools/objtool/objtool"
+OBJTOOL = environment.kernel() / "tools/objtool/objtool"
 
 
 def build(directory: Path, *defines: str, name: str = "dir/unit.o") -> Path:

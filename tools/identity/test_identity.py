@@ -4,12 +4,13 @@
 
 import difflib
 import os
+import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tools.environment import ROOT
 from tools.queue.minikernel import sums
 
 HERE = Path(__file__).resolve().parent
@@ -21,12 +22,13 @@ SOURCE = (
 )
 KERNEL_SH = """#!/bin/sh -e
 # As much of tools/kernel.sh and kbuild as identity.py needs: compile what is newer, note commands
-out=$CF_BUILD/out/$1
+out=$BUILD/out/$1
 mkdir -p "$out"
 cd "$out"
-echo "$*" >> "$CF_ROOT/build/fragments"
-cat "$CF_TREE"/*.c >> "$CF_ROOT/build/seen"
-for f in "$CF_TREE"/*.c; do
+root=$(dirname "$0")/..
+echo "$*" >> "$root/build/fragments"
+cat "$KDIR"/*.c >> "$root/build/seen"
+for f in "$KDIR"/*.c; do
 	o=$(basename "${f%.c}.o")
 	[ ! -e "$o" ] || [ "$f" -nt "$o" ] || continue
 	command="$CC $KCFLAGS -D__KERNEL__ -O2 -c -o $o $f"
@@ -54,7 +56,8 @@ NOT_OFF = patch("void g(void)\n", "int added;\nvoid g(void)\n")
 def fixture_queue(tmp_path: Path) -> Path:
     """A queue with a base tree and no patch."""
     root = tmp_path / "queue"
-    for directory in ("patches", "tools", "configs", "build/linux"):
+    shutil.copytree(ROOT / "tools", root / "tools", ignore=shutil.ignore_patterns("__pycache__"))
+    for directory in ("patches", "configs", "build/linux"):
         (root / directory).mkdir(parents=True)
     tree = root / "build/linux"
     (tree / "scripts").mkdir()
@@ -79,11 +82,10 @@ def fill(root: Path, ungated: dict[str, str], gated: dict[str, str]) -> None:
 
 def run_script(root: Path, *options: str, **variables: str) -> subprocess.CompletedProcess[str]:
     """Run identity.py on a queue, with a cache of its own."""
-    unwanted = ("BUILD", "KDIR", "QUEUE", "PIN", "CC", "KCFLAGS", "CF_TREE", "FRESH")
+    unwanted = ("BUILD", "KDIR", "QUEUE", "PIN", "CC", "KCFLAGS", "FRESH", "GROUP")
     env = {k: v for k, v in os.environ.items() if not k.startswith("QUILT") and k not in unwanted}
-    env |= {"CF_ROOT": str(root), "CF_BUILD": str(root / "build"), "CF_CACHE": str(root / "cache")}
-    env |= variables
-    return subprocess.run([sys.executable, HERE / "identity.py", *options], env=env,
+    env |= {"CACHE": str(root / "cache")} | variables
+    return subprocess.run([root / "tools/run", "tools.identity.identity", *options], env=env,
                           capture_output=True, text=True, check=False)
 
 
@@ -232,10 +234,8 @@ def test_script_failed_build(queue: Path) -> None:
 @pytest.mark.full
 def test_every_object() -> None:
     """The rule about texts hides nothing: with every object compiled, none differs."""
-    names = {"BUILD": "CF_BUILD", "KDIR": "CF_TREE", "CACHE": "CF_CACHE"}
-    env = os.environ | {name: os.environ[value] for name, value in names.items()}
-    env.pop("GROUP", None)
-    done = subprocess.run([sys.executable, HERE / "identity.py", "--all"], env=env, text=True,
+    env = {name: value for name, value in os.environ.items() if name != "GROUP"}
+    done = subprocess.run([ROOT / "tools/run", "tools.identity.identity", "--all"], env=env, text=True,
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, check=False)
     assert done.returncode == 0, done.stdout[-3000:]

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """Count the cache misses of a workload in the booted kernel, by a model.
 

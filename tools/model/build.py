@@ -11,13 +11,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tools import environment
 from tools.model.workloads import ModelError
 
 HERE = Path(__file__).resolve().parent
-BUILD = Path(os.environ.get("CF_BUILD") or "build").resolve()
+BUILD = environment.build()
 BUILT = BUILD / "cachemodel"
 RESULTS = BUILD / "results/model"
-KERNEL = Path(os.environ.get("CF_OUT") or BUILD / "out/vm")
+KERNEL = environment.kernel()
 
 
 def kernel_of(text: str) -> Path:
@@ -38,7 +39,7 @@ def build(kernel: Path) -> None:
             raise ModelError(f"{why} in {kernel}: run make kernel, or name another with --kernel")
     source, log = kernel / "source", BUILT / "build.log"
     if not source.is_dir():
-        source = Path(os.environ.get("CF_TREE") or BUILD / "linux")
+        source = environment.tree()
     BUILT.mkdir(parents=True, exist_ok=True)
     command = ["make", "-C", str(HERE), f"OUT={BUILT}", f"TREE={source}", f"KERNEL={kernel}",
                f"MODULES={modules_of(kernel)}",

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """Counts the published table of a group's selftests/GROUP/model.py and makes its page.
 

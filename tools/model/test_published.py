@@ -64,7 +64,7 @@ def toy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> tuple[Published, Pat
         broken = (tmp_path / booted / "arch/x86/boot/bzImage").read_text() == "broken"
         return type("Done", (), {"returncode": int(broken), "stderr": "", "stdout": "broken"})
     monkeypatch.setattr(published, "model", model)
-    monkeypatch.setenv("CF_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("FRESH", raising=False)
     monkeypatch.setattr(published, "KERNEL", kernel)
     monkeypatch.setattr(published, "RESULTS", results)

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
 
+from tools.environment import ROOT
 from tools.queue.fixtures import Builder
 from tools.queue.scratch import Sources, final_files
 from tools.series import Queue, load_queue
@@ -16,7 +16,7 @@ from tools.series import Queue, load_queue
 @pytest.fixture(scope="session")
 def queue() -> Queue:
     """The queue of this repository."""
-    return load_queue(Path(os.environ["CF_ROOT"]))
+    return load_queue(ROOT)
 
 
 @pytest.fixture(scope="session")

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
+from tools import environment
 
 Item = TypeVar("Item")
 # The user's quilt and git settings must not decide what a check finds
@@ -50,7 +51,7 @@ def last_lines(text: str, count: int = 3) -> str:
 
 def jobs() -> int:
     """Return how many programs may run at a time."""
-    return int(os.environ.get("CF_JOBS") or os.cpu_count() or 1)
+    return environment.jobs()
 
 
 def each(check: Callable[[Item], list[str]], items: Iterable[Item]) -> list[str]:

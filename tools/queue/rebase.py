@@ -8,7 +8,6 @@ it. The tree is only read. Exit status: 0 all go, 1 one fails or there is no suc
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import sys
@@ -16,7 +15,7 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from tools import groups
+from tools import environment, groups
 from tools.queue.mover import States
 from tools.queue.proc import must, run
 from tools.queue.scratch import Sources
@@ -45,7 +44,7 @@ class Report:
     def __init__(self, queue: Queue, tree: Path, scratch: Path) -> None:
         """Copy the touched files; raises OSError, RuntimeError as States."""
         self.queue, self.work = queue, scratch / "work"
-        self.states = States(queue, Sources.from_env(), scratch / "repo")
+        self.states = States(queue, Sources(environment.build() / "linux"), scratch / "repo")
         self.found: dict[str, tuple[str, str]] = {}
         for path in queue.paths:
             if (tree / path).is_file():
@@ -105,7 +104,7 @@ class Report:
 def main() -> int:
     """Report on the tree of KDIR=; return the exit status."""
     try:
-        tree = Path(os.environ["KDIR"]).resolve()
+        tree = environment.tree()
         print(f"rebase-report: Linux {version(tree)} in {tree}")
         if (tree / ".pc/applied-patches").is_file():
             raise Stop(f"{tree} has patches pushed: quilt pop -a, or make unapply")

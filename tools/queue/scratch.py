@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from tools import environment
 from tools.queue.proc import last_lines, must, run
 from tools.series import Patch, Queue
 
@@ -20,8 +20,8 @@ class Sources:
 
     @classmethod
     def from_env(cls) -> Sources:
-        """Return the sources that CF_TREE names."""
-        return cls(Path(os.environ["CF_TREE"]))
+        """Return the sources that KDIR= names."""
+        return cls(environment.tree())
 
     def kernel(self) -> Path:
         """Return the pushed tree; FileNotFoundError when there is none."""

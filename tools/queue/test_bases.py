@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from tools import groups
+from tools.environment import ROOT
 from tools.queue.fixtures import MAKEFILE, write_files
 from tools.queue.minikernel import sums
 from tools.queue.test_status import run
 from tools.series import load_queue, touched
 from tools.tree import bases
 
-ROOT = Path(__file__).resolve().parents[2]
 # Those that a Debian suite has
 PACKAGED = [(name, of.split()) for name, where, of, _ in groups.table(ROOT / "configs/bases", 4, 4) if where]
 QUEUES = sorted((ROOT / "configs/bases.d").iterdir())

@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 from pathlib import Path
 
 import pytest
 
+from tools import environment
+from tools.environment import ROOT
 from tools.queue.checks_apply import by_quilt
 from tools.queue.fixtures import Builder
 from tools.queue.proc import run
@@ -42,8 +43,8 @@ def middle(queue: Queue) -> tuple[Patch, str]:
 
 def test_edit_loop(queue: Queue, sources: Sources, tmp_path: Path) -> None:
     """Afterwards the queue is in quilt's form again, and the line is in the patch and the tree."""
-    root = Path(os.environ["CF_ROOT"])
-    apart = {root / ".git", root / "build", Path(os.environ["CF_BUILD"])}
+    root = ROOT
+    apart = {root / ".git", root / "build", environment.build()}
     shutil.copytree(root, tmp_path, symlinks=True, dirs_exist_ok=True,
                     ignore=lambda where, names: [name for name in names if Path(where, name) in apart])
     copied = load_queue(tmp_path)
@@ -78,9 +79,9 @@ def test_refresh_does_not_apply(builder: Builder) -> None:
     first = queue.patches[0].path
     first.write_text(first.read_text().replace("+changed 20", "+moved 20"))
     before = {path: path.read_bytes() for path in builder.patches.iterdir()}
-    env = {"QUEUE": str(builder.patches), "CF_TREE": str(builder.base)}
+    env = {"QUEUE": str(builder.patches), "KDIR": str(builder.base)}
     words = ["python3", "-m", "tools.queue.refresh"]
-    done = run(words, Path(os.environ["CF_ROOT"]), env=env)
+    done = run(words, ROOT, env=env)
     assert done.returncode == 1 and queue.patches[1].name in done.stdout, done.stdout
     assert "no patch was changed" in done.stdout
     assert {path: path.read_bytes() for path in builder.patches.iterdir()} == before

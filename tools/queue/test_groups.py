@@ -3,10 +3,8 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -15,7 +13,7 @@ from tools.queue.checks_repo import repo_files
 from tools.queue.proc import must
 from tools.vm import boots
 
-ROOT = Path(os.environ.get("CF_ROOT") or groups.ROOT)
+ROOT = groups.ROOT
 TOOLS = ("Makefile", "tools/", ".ci/")
 # A parameter of the workload writers has a group's name
 KNOWN = ("tools/model/workloads.py", "tools/model/guest/writers.c")

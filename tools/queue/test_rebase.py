@@ -7,19 +7,22 @@ from pathlib import Path
 
 import pytest
 
+from tools.environment import ROOT
 from tools.queue.fixtures import LINES, MAKEFILE, Builder, write_files
 
-ROOT = Path(__file__).resolve().parents[2]
 SUBJECT = "lib/a: Start at one"
 OTHER = {"Makefile": MAKEFILE.format(7, 4, 0), "arch/Kconfig": "#\n"}
 pytestmark = pytest.mark.robust
 
 
 def report(builder: Builder, tree: Path) -> subprocess.CompletedProcess[str]:
-    """Run the report on a tree."""
+    """Run the report on a tree; the build directory has the base."""
+    build = builder.root / "build"
+    build.mkdir()
+    (build / "linux").symlink_to(builder.base)
     return subprocess.run([sys.executable, "-B", "-m", "tools.queue.rebase"], cwd=ROOT, check=False, capture_output=True,
                           text=True, stdin=subprocess.DEVNULL, env=os.environ | {
-                              "KDIR": str(tree), "QUEUE": str(builder.patches), "CF_TREE": str(builder.base)})
+                              "KDIR": str(tree), "QUEUE": str(builder.patches), "BUILD": str(build)})
 
 
 @pytest.mark.parametrize(("old", "new", "kind", "code"), [

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from pathlib import Path
 
 import pytest
 
+from tools.environment import ROOT
 from tools.queue import checks_repo as checks
 from tools.queue.verdict import no_finding
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.static
 @pytest.fixture(scope="module")
 def root() -> Path:
     """The repository."""
-    return Path(os.environ["CF_ROOT"])
+    return ROOT
 
 
 @pytest.fixture(scope="module")

@@ -18,15 +18,17 @@ from pathlib import Path
 
 import pytest
 
+from tools import environment
+from tools.environment import ROOT
 from tools.proofs import content
 from tools.queue.minikernel import make_pin, make_queue, make_tarball, make_tree, sums
 
-ROOT = Path(os.environ.get("CF_ROOT", Path(__file__).resolve().parents[2]))
-CACHE = Path(os.environ.get("CF_CACHE", Path.home() / ".cache/cache-footprint"))
+CACHE = environment.cache()
 EDIT = "int an_edit_of_the_user;\n"
 # Sends tree.py a signal at the first or second file that it moves to the tree
 HOOKED = """#!/usr/bin/env -S python3 -S
 import os, runpy, sys
+sys.path.insert(0, os.getcwd())
 number, at, *sys.argv = sys.argv[1:]
 def hook(event, arguments):
     global at
@@ -35,9 +37,9 @@ def hook(event, arguments):
         if at == 0:
             os.kill(os.getpid(), int(number))
 sys.addaudithook(hook)
-runpy.run_path(sys.argv[0], run_name="__main__")
+runpy.run_module("tools.tree", run_name="__main__")
 """
-GIVEN = ("CF_", "QUILT", "MAKE", "KDIR", "GROUP", "FORCE", "DISCARD", "LINUX_")
+GIVEN = ("RESULTS", "QUILT", "MAKE", "KDIR", "GROUP", "FORCE", "DISCARD", "LINUX_")
 pytestmark = pytest.mark.robust
 
 
@@ -49,7 +51,7 @@ def script(words: str, work: Path, **variables: object) -> subprocess.Popen:
     env |= {"NEED_TREE_MIB": "10", "NEED_CACHE_MIB": "10"}
     env |= {key: str(value) for key, value in variables.items()}
     # A job in the background ignores SIGINT
-    return subprocess.Popen([ROOT / "tools" / name, *arguments], env=env, text=True,
+    return subprocess.Popen([ROOT / "tools" / name, *arguments], env=env, text=True, cwd=ROOT,
                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                             stderr=subprocess.STDOUT, start_new_session=True,
                             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
@@ -115,7 +117,7 @@ class Mini:
         """Start a script, or a command of tree.py on the tree."""
         given = {"QUEUE": self.queue, "PIN": self.pin, **self.variables}
         if ".sh" not in words:
-            given, words = given | {"KDIR": self.tree}, f"tree.py {words}"
+            given, words = given | {"KDIR": self.tree}, f"run tools.tree {words}"
         return script(words, self.work, **given | variables)
 
     def passes(self, words: str, **variables: object) -> str:
@@ -515,10 +517,10 @@ def test_export_refuses(mini: Mini) -> None:
     mini.queue = debian
     mini.quilt("push -a")
     with unchanged(mini.tree):
-        fails(script(f"tree.py export {debian}/ours", mini.work, GROUP="first", QUEUE=queue),
+        fails(script(f"run tools.tree export {debian}/ours", mini.work, GROUP="first", QUEUE=queue),
               "quilt pop -a first")
     mini.quilt("pop -a")
-    passes(script(f"tree.py export {debian}/ours", mini.work, GROUP="first", QUEUE=queue))
+    passes(script(f"run tools.tree export {debian}/ours", mini.work, GROUP="first", QUEUE=queue))
     mini.quilt("push -a")
     assert len(applied(mini.tree)) == 2
 
@@ -623,7 +625,7 @@ def signalled(mini: Mini, how: int, at: int, command: str) -> int:
     hooked = mini.work / "hooked"
     hooked.write_text(HOOKED)
     hooked.chmod(0o755)
-    process = script(f"{hooked} {how:d} {at} {ROOT}/tools/tree.py {command}", mini.work,
+    process = script(f"{hooked} {how:d} {at} tree {command}", mini.work,
                      QUEUE=mini.queue, PIN=mini.pin, KDIR=mini.tree)
     process.communicate(timeout=60)
     return process.returncode

@@ -10,15 +10,16 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from tools import environment
+from tools.environment import ROOT
 from tools.jobs import read_jobs
 
-ROOT = Path(os.environ.get("CF_ROOT", Path(__file__).resolve().parents[2]))
 
 
 def pytest(root: Path, *words: str) -> tuple[int, str]:
     """Run pytest in a copy of the repository; returns its status and what it prints."""
-    env = {name: value for name, value in os.environ.items() if not name.startswith(("CF_", "PYTEST"))}
-    env |= {"CF_RESULTS": str(root / "results"), "CF_TREE": os.environ["CF_TREE"]}
+    env = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
+    env |= {"RESULTS": str(root / "results"), "KDIR": str(environment.tree())}
     done = subprocess.run([sys.executable, "-B", "-m", "pytest", "-q", *words], cwd=root, env=env,
                           stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     return done.returncode, done.stdout

@@ -6,21 +6,21 @@ from pathlib import Path
 
 import pytest
 
+from tools.environment import ROOT
 from tools.queue.fixtures import Builder, write_files
 from tools.queue.minikernel import kernel_files
 
-ROOT = Path(__file__).resolve().parents[2]
 KCONFIG = 'config FEATURE\n\tbool "A feature"\n\nconfig FEATURE_TEST\n\tbool "Its test"\n'
 CODE = 'early_param("feature", set);\n\t\t.procname\t= "feature_min",\n'
 pytestmark = pytest.mark.robust
 
 
 def run(command: str, tree: Path, patches: Path, **more: str) -> subprocess.CompletedProcess[str]:
-    """Run a command of tree.py, or status.py, on a tree. patches: the queue, "." for the series; more: variables."""
-    program = ["status.py"] if command == "status" else ["tree.py", command]
+    """Run a command of tools.tree, or tools.status, on a tree. patches: the queue, "." for the series; more: variables."""
+    program = ["tools.status"] if command == "status" else ["tools.tree", command]
     env = {name: value for name, value in os.environ.items() if name not in ("GROUP", "FORCE", "DISCARD", "CONFIG", "QUEUE")}
     more |= {} if patches == Path() else {"QUEUE": str(patches)}
-    return subprocess.run([ROOT / "tools" / program[0], *program[1:]], capture_output=True, text=True, check=False,
+    return subprocess.run([ROOT / "tools/run", *program], capture_output=True, text=True, check=False,
                           stdin=subprocess.DEVNULL, env=env | {"KDIR": str(tree)} | more)
 
 

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
 
+from tools import environment
 from tools.queue import checks_steps as checks
 from tools.queue.fixtures import Builder
 from tools.queue.scratch import Sources
@@ -34,8 +34,8 @@ BROKEN = "int one(void)\n{\n\treturn one two;\n}\n"
 @pytest.fixture(scope="module", name="built")
 def fixture_built(queue: Queue, sources: Sources, kernel: Path) -> tuple[list[checks.Step], bool]:
     """The steps of the queue, and whether nothing had to be built."""
-    config = Path(os.environ["CF_OUT"]) / ".config"
-    return checks.run_steps(queue, sources, config, Path(os.environ["CF_BUILD"]))
+    config = environment.kernel() / ".config"
+    return checks.run_steps(queue, sources, config, environment.build())
 
 
 @pytest.fixture(name="steps")
@@ -49,7 +49,7 @@ def fixture_steps(built: tuple[list[checks.Step], bool], record_property) -> lis
 def fixture_cache(request, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A cache of its own for each test of a tiny kernel."""
     if "steps" not in request.fixturenames:
-        monkeypatch.setenv("CF_CACHE", str(tmp_path / "cache"))
+        monkeypatch.setenv("CACHE", str(tmp_path / "cache"))
         monkeypatch.delenv("FRESH", raising=False)
 
 

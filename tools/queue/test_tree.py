@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
 
+from tools.environment import ROOT
 from tools.groups import lost_lines
 from tools.queue import checks_tree as checks
 from tools.queue.fixtures import Builder
@@ -56,7 +56,7 @@ def test_kconfig_documented(queue: Queue, files: tuple[Path, Path]) -> None:
 
 @pytest.mark.full
 def test_base_config_debian() -> None:
-    root = Path(os.environ["CF_ROOT"])
+    root = ROOT
     done = run([root / "tools/debian-config.sh"])
     if done.returncode:
         pytest.skip(f"Debian's configuration is not to be had: {last_lines(done.stdout)}")

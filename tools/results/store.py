@@ -19,17 +19,17 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from tools import environment
+from tools.environment import ROOT
 from tools.results.machine import SAME_MODEL, cpu
 from tools.series import Queue, load_queue
 
-ROOT = Path(__file__).resolve().parents[2]
 PUBLISHED = ROOT / "Documentation/results"
 # Keys whose value has a line for each of its entries
 OPENED = {"blocks", "cells", "depends", "modelled", "runs"}
 PATCHES = "patches of "
 # Paths of a patch that no table depends on; benchmarks are built from those of BUILT
 UNBUILT, BUILT = ("Documentation/", "MAINTAINERS", "tools/testing/"), "tools/testing/selftests/x86/"
-TREE_PY = ROOT / "tools/tree.py"
 
 Table = dict[str, Any]
 
@@ -133,7 +133,7 @@ def depends(group: str, files: Iterable[str]) -> dict[str, str]:
 
 def edited(tree: Path) -> list[str]:
     """Return the patched files of a tree that were edited; raises ValueError for no pushed tree."""
-    done = subprocess.run([TREE_PY, "edited"], capture_output=True, text=True,
+    done = subprocess.run([environment.ROOT / "tools/run", "tools.tree", "edited"], capture_output=True, text=True,
                           env=os.environ | {"KDIR": str(tree)}, check=False)
     if done.returncode:
         raise ValueError(done.stderr.strip().removeprefix("edited: error: "))

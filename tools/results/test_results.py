@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tools import environment
 from tools.queue import minikernel
 from tools.results import pages, pictures, store
 from tools.results.machine import cpu
@@ -154,7 +155,7 @@ def test_dirty_is_refused(repository: Path, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="no kernel tree with the series"):
         store.refusal(["programs"], tree)
     queue = minikernel.make_queue(tmp_path / "queue", 2)
-    subprocess.run([store.TREE_PY, "apply"], check=True, capture_output=True,
+    subprocess.run([environment.ROOT / "tools/run", "tools.tree", "apply"], check=True, capture_output=True,
                    env=os.environ | {"KDIR": str(tree), "QUEUE": str(queue), "GROUP": ""})
     assert store.refusal(["programs"], tree) == ""
     patched = tree / "lib/file0.c"

@@ -7,17 +7,16 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
-from tools import groups
+from tools import environment, groups
+from tools.environment import ROOT
 
-ROOT = Path(os.environ.get("CF_ROOT", Path(__file__).resolve().parents[2]))
 
 
 def test_kselftests_alone(tmp_path: Path) -> None:
     """They build outside of the tree, scripts are executable, and one runs on any kernel."""
-    tree, where = Path(os.environ["CF_TREE"]), tmp_path / "kselftest"
+    tree, where = environment.tree(), tmp_path / "kselftest"
     env = os.environ | {"KDIR": str(tree), "OUT": str(where), "BUILD": str(tmp_path / "build")}
     env.pop("GROUP", None)
     done = subprocess.run([ROOT / "tools/kselftests.sh"], env=env, stdin=subprocess.DEVNULL,
@@ -66,8 +65,8 @@ def test_kselftests_out(tmp_path: Path) -> None:
 
 def test_ktap(tmp_path: Path) -> None:
     """Passes, failures with their reason and skips; a run that is not there is an error."""
-    words = [sys.executable, ROOT / "tools/ktap.py"]
-    env = os.environ | {"CF_RESULTS": str(tmp_path)}
+    words = [ROOT / "tools/run", "tools.ktap"]
+    env = os.environ | {"RESULTS": str(tmp_path)}
     none = subprocess.run(words, env=env, capture_output=True, text=True, check=False)
     assert none.returncode == 1 and none.stderr.startswith("ktap: error: ")
     rows = [{"id": f"a/{status}", "status": status, "reason": reason}

@@ -17,14 +17,15 @@ from pathlib import Path
 import pytest
 from aiosmtpd.controller import Controller
 
+from tools import environment
+from tools.environment import ROOT
 from tools.queue.covers import Cover, load_covers
 from tools.queue.scratch import Sources, make_repo
 from tools.series import Queue, load_queue
 
-ROOT = Path(os.environ.get("CF_ROOT", Path(__file__).resolve().parents[2]))
 SENDER = {"user.name": "A Sender", "user.email": "sender@sender.test"}
 SEND_EMAIL = Path("/usr/lib/git-core/git-send-email")
-B4 = ROOT / os.environ.get("CF_BUILD", "build") / "venv/bin/b4"
+B4 = environment.build() / "venv/bin/b4"
 
 
 def settings(**values: str) -> dict[str, str]:
@@ -43,9 +44,9 @@ def mail(out: Path | str, config: dict[str, str] | None = None,
            if key not in ("SET", "GROUP", "KDIR", "V", "RFC", "SIGNOFF")
            and not key.startswith("GIT_")}
     env |= settings(**(SENDER if config is None else config))
-    env |= {"OUT": str(out), "BUILD": str(Path(os.environ["CF_TREE"]).parent)}
+    env |= {"OUT": str(out), "BUILD": str(environment.tree().parent)}
     env |= {key: str(value) for key, value in variables.items()}
-    return subprocess.run([ROOT / "tools/mail.py"], env=env, stdin=subprocess.DEVNULL,
+    return subprocess.run([ROOT / "tools/run", "tools.mail"], env=env, stdin=subprocess.DEVNULL,
                           capture_output=True, text=True, check=False)
 
 

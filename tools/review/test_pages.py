@@ -12,8 +12,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from tools import environment
+from tools.environment import ROOT
 
-ROOT = Path(os.environ.get("CF_ROOT", Path(__file__).resolve().parents[2]))
 # What a command begins with, and the test that runs it
 TESTED = {"make mail SET=": "smtp_roundtrip", "make kselftests KDIR=": "kselftests_alone",
           "make -s ktap": "ktap", "make -C tools/testing/selftests": "plain_kselftest",
@@ -40,7 +41,7 @@ def command(start: str) -> str:
 
 def bash(text: str) -> str:
     """Run a command in the pushed tree; returns what it prints."""
-    done = subprocess.run(["bash", "-c", text], cwd=os.environ["CF_TREE"], text=True,
+    done = subprocess.run(["bash", "-c", text], cwd=environment.tree(), text=True,
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, check=False)
     assert done.returncode == 0, done.stdout[-2000:]

@@ -5,17 +5,18 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from tools import environment
+from tools.environment import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
-RESULTS = Path(os.environ["CF_RESULTS"]).resolve() / "runner"
+RESULTS = environment.results() / "runner"
 
 
 def start(name: str, kernel: Path, *options: str) -> subprocess.Popen[str]:
     """Start a boot with options of boot.py; the job's KTAP_HELPERS are the kernel's."""
-    helpers = f"{os.environ['CF_TREE']}/tools/testing/selftests/kselftest/ktap_helpers.sh"
+    helpers = f"{environment.tree()}/tools/testing/selftests/kselftest/ktap_helpers.sh"
     return subprocess.Popen(
         [sys.executable, "-m", "tools.vm.boot", name, kernel, f"--env=KTAP_HELPERS={helpers}",
-         *options], cwd=ROOT, env={**os.environ, "KVM": "0", "CF_RESULTS": str(RESULTS)}, text=True,
+         *options], cwd=ROOT, env={**os.environ, "KVM": "0", "RESULTS": str(RESULTS)}, text=True,
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
 

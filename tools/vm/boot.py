@@ -11,7 +11,7 @@ vm/boot_NAME.
 KERNEL is a bzImage or the O= directory it is in, where modprobe in the guest finds the modules; the
 words are those of configs/boots. The jobs run in the order given:
   --kunit                  the KUnit tests built in, which ran while booting
-  --kselftest=TARGET:PART  a target installed in CF_OUT/kselftest
+  --kselftest=TARGET:PART  a target installed in the plain kernel's kselftest
   --cmd=COMMAND:PART       any command of the host's root file system that prints KTAP (version line,
                            plan, results)
 The root file system is the host's: read-only, or with an overlay that is lost.
@@ -19,10 +19,10 @@ Allowed splats and taints are in allow.txt, those of some boots only in
 selftests/GROUP/allow-NAME.txt, ids that differ from what KUnit and kselftest call a test in
 selftests/GROUP/ids.txt.
 
-Files written: CF_RESULTS/vm-NAME/{console.log,jobs.log,guest.sh,command.txt} and
-CF_RESULTS/parts/vm-NAME.json, a result file.
+Files written: RESULTS/vm-NAME/{console.log,jobs.log,guest.sh,command.txt} and
+RESULTS/parts/vm-NAME.json, a result file.
 Exit status: 0 nothing failed, 1 something did, 2 usage, 130 interrupted.
-Reads CF_TREE, for its kunit_parser, CF_OUT, CF_RESULTS; KVM=1 uses KVM instead of TCG.
+kunit_parser is of the kernel tree; KVM=1 uses KVM instead of TCG.
 """
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from tools import results_file
+from tools import environment, results_file
 from tools.results_file import Result
 from tools.vm import guest, lists
 from tools.vm.ktap import load_parser, parse, unique
@@ -171,7 +171,7 @@ def main() -> int:
     """Boot once; return the exit status."""
     args = arguments()
     nonce = secrets.token_hex(8)
-    results_of_all = Path(os.environ["CF_RESULTS"]).resolve()
+    results_of_all = environment.results()
     directory = results_of_all / f"vm-{args.name}"
     script, jobs_log, console = (directory / name
                                  for name in ("guest.sh", "jobs.log", "console.log"))
@@ -185,7 +185,7 @@ def main() -> int:
     try:
         allow = lists.read_allow(HERE / "allow.txt", *map(allow_file, args.allow))
         ids = lists.read_ids(*sorted(HERE.parents[1].glob("selftests/*/ids.txt")))
-        parser = load_parser(Path(os.environ["CF_TREE"]).resolve())
+        parser = load_parser(environment.tree())
         if not args.kernel.is_file():
             raise FileNotFoundError(f"{args.kernel}: no such file")
         directory.mkdir(parents=True, exist_ok=True)

@@ -9,8 +9,7 @@ configs/boots that they add to. A boot that passed with the same kernel, modules
 command line, jobs, test programs, checking code, QEMU and Python tools is not booted again: its
 results are written with "cached". FRESH=1 boots it all the same.
 
-Reads CF_ROOT, CF_OUT (the plain kernel's directory; the others have the same parent), CF_TREE,
-CF_RESULTS, CF_CACHE, GROUP, JOBS, KVM.
+Reads what tools/environment.py says, and KVM.
 Exit status: 0 nothing failed, 1 something did, 2 a table is wrong, 130 interrupted.
 """
 
@@ -26,7 +25,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from tools import groups, proofs, results_file
+from tools import environment, groups, proofs, results_file
 from tools.groups import GroupError
 from tools.results.machine import cpu
 from tools.results_file import Result
@@ -105,8 +104,8 @@ class Runner:
     """Runs boots, each as a process of boot.py, and keeps which of them passed."""
 
     def __init__(self) -> None:
-        self.kernels = Path(os.environ["CF_OUT"]).parent
-        self.results = Path(os.environ["CF_RESULTS"])
+        self.kernels = environment.of_groups("out")
+        self.results = environment.results()
         self.proofs = proofs.Proofs("boot")
         self.running: set[subprocess.Popen] = set()
         self.stopped = False
@@ -131,7 +130,7 @@ class Runner:
             programs=proofs.contents(programs(), "**/*") if boot.args.programs else {},
             checkers={name: content for name, content in proofs.contents(ROOT, *CHECKERS).items()
                       if not Path(name).name.startswith("test_")},
-            parser=proofs.contents(Path(os.environ["CF_TREE"]), "tools/testing/kunit/*.py"),
+            parser=proofs.contents(environment.tree(), "tools/testing/kunit/*.py"),
             # The guest's root file system is the host's
             packages=Path("/var/lib/dpkg/status"),
             host=[platform.release(), cpu()] if kvm == "1" else [])
@@ -191,8 +190,7 @@ class Runner:
 
     def all(self, boots: list[Boot]) -> bool:
         """Run boots, JOBS= at a time; returns if all passed."""
-        jobs = os.environ.get("CF_JOBS") or os.environ.get("JOBS") or os.cpu_count() or 1
-        with ThreadPoolExecutor(max_workers=max(min(int(jobs), MOST), 1)) as pool:
+        with ThreadPoolExecutor(max_workers=min(environment.jobs(), MOST)) as pool:
             return all(list(pool.map(self, boots)))
 
 
@@ -206,7 +204,7 @@ def main(argv: list[str] | None = None) -> int:
     args = parser.parse_args(argv)
     try:
         everything = groups.chosen(groups.queue())
-        selected = everything if os.environ.get("GROUP", "").split() else []
+        selected = everything if environment.chosen() else []
         boots = chosen(read_tables(everything), args.names, args.when, selected)
         if not boots:
             raise GroupError(f"no boot for {args.when}")

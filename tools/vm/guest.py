@@ -20,6 +20,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from tools import environment
 
 APPEND = ("panic_on_warn=1", "oops=panic", "ignore_loglevel", "printk.devkmsg=on")
 MARK = "vm-boot:"
@@ -61,7 +62,7 @@ def guest_script(commands: Iterable[str], nonce: str, environment: Iterable[str]
 
 def programs() -> Path:
     """Return where the kselftests are installed."""
-    return Path(os.environ["CF_OUT"]).resolve() / "kselftest"
+    return environment.kernel() / "kselftest"
 
 
 def command_line(args: Namespace, script: Path, jobs_log: Path, kvm: bool) -> list[str]:

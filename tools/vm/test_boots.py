@@ -35,9 +35,8 @@ class Small:
         self.write("configs/kernels", "vm | vm all-on\ndebug | vm debug\n")
         self.write("selftests/one/kselftests", "# targets\nx86/a A=1\n")
         self.write("selftests/two/kselftests", "b\n")
-        for name, value in {"CF_OUT": self.out, "CF_RESULTS": root / "results",
-                            "CF_TREE": root / "tree", "CF_CACHE": root / "cache",
-                            "CF_JOBS": "1"}.items():
+        for name, value in {"BUILD": root / "build", "RESULTS": root / "results",
+                            "KDIR": root / "tree", "CACHE": root / "cache", "JOBS": "1"}.items():
             monkeypatch.setenv(name, str(value))
         for name in ("GROUP", "FRESH", "KVM"):
             monkeypatch.delenv(name, raising=False)
@@ -206,8 +205,8 @@ def test_boots_interrupted(tmp_path: Path) -> None:
         (tmp_path / "out/vm" / name).write_text("")
     process = subprocess.Popen(
         [sys.executable, "-c", program], cwd=groups.ROOT, stdout=subprocess.PIPE, text=True,
-        env={**os.environ, "CF_OUT": f"{tmp_path}/out/vm", "CF_RESULTS": str(tmp_path),
-             "CF_CACHE": f"{tmp_path}/c", "CF_JOBS": "1"})
+        env={**os.environ, "BUILD": str(tmp_path), "RESULTS": str(tmp_path),
+             "CACHE": f"{tmp_path}/c", "JOBS": "1", "GROUP": ""})
     end = time.monotonic() + 30
     while not (tmp_path / "a.began").exists() and time.monotonic() < end:
         time.sleep(0.05)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Each group alone: `make GROUP=x && make test GROUP=x` in a clean clone builds, boots and passes.
 
-The clone of HEAD is CF_BUILD/group-x, removed when it passed; downloads, ccache and verdicts are
-those of CF_CACHE.
+The clone of HEAD is BUILD/group-x, removed when it passed; downloads, ccache and verdicts are
+those of CACHE.
 """
 
 import json
@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tools import groups
+from tools import environment, groups
 from tools.vm import boots
 
 pytestmark = pytest.mark.full
@@ -27,7 +27,7 @@ PASSED_ON = (
 def must_make(where: Path, *words: str) -> None:
     """Run make in a clone; a failure shows the last lines of it."""
     env = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
-    env["CACHE"] = os.environ.get("CF_CACHE") or str(Path.home() / ".cache/cache-footprint")
+    env["CACHE"] = str(environment.cache())
     done = subprocess.run(
         ["make", *words], cwd=where, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT, text=True, errors="replace")
@@ -45,7 +45,7 @@ def passed(where: Path, group: str) -> set[str]:
 def check_of(group: str) -> Callable[[], None]:
     """Return the test of a group."""
     def test() -> None:
-        where = Path(os.environ["CF_BUILD"]) / f"group-{group}"
+        where = environment.build() / f"group-{group}"
         shutil.rmtree(where, ignore_errors=True)
         subprocess.run(["git", "clone", "-q", groups.ROOT, where], check=True)
         ids = passed(where, group)

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 """KTAP is un-nested to single subtests and broken plans are errors. No boots."""
-import os
-from pathlib import Path
 from types import ModuleType
 
 import pytest
 
+from tools import environment
 from tools.vm.ktap import Report, load_parser, parse
 
 KUNIT = """\
@@ -82,7 +81,7 @@ OF_KSELFTEST = [
 
 @pytest.fixture(scope="session")
 def parser() -> ModuleType:
-    return load_parser(Path(os.environ["CF_TREE"]))
+    return load_parser(environment.tree())
 
 
 def run(parser: ModuleType, text: str, boot_log: bool = False) -> Report:

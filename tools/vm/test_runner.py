@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 """boot.py is able to fail: real boots in which one thing is wrong each.
 
-Needs the kernel of CF_OUT with CONFIG_LKDTM and CONFIG_KUNIT, CF_TREE and CF_RESULTS.
+Needs the plain kernel with CONFIG_LKDTM and CONFIG_KUNIT.
 A boot takes some ten seconds under TCG.
 """
 from __future__ import annotations
 
 import json
-import os
 import re
 import signal
 import subprocess
@@ -16,9 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tools import environment
 from tools.vm.apart import RESULTS, boot_apart, start
 
-KERNEL = Path(os.environ["CF_OUT"])
+KERNEL = environment.kernel()
 HEAD = "cmd=printf '%s\\n' 'TAP version 13'"
 GOOD = f"{HEAD} 1..1 'ok 1 works':demo"
 
