@@ -6,8 +6,7 @@ Nothing else lists groups.
   groups.py list                      each group of the series with why it exists
   groups.py fragments TREE OUT NAME.. writes fragments below OUT, prints their paths
   groups.py lost CONFIG FILE..        prints the settings of the files that a .config does not have
-  groups.py kernel NAME               the fragments of a kernel of configs/kernels and
-                                      selftests/GROUP/kernels
+  groups.py kernel NAME               the fragments of a kernel of configs/tests.toml or of a group
   groups.py targets TREE              the kselftest targets that TREE has of its groups
 
 The fragment NAME is configs/NAME.config and, after it, selftests/GROUP/NAME.config of each group
@@ -23,16 +22,13 @@ from pathlib import Path
 
 from tools import environment
 from tools.environment import ROOT
+from tools.group_file import GroupError, read_all
 from tools.series import Patch, Queue, load_queue, touched
 
 ENTRY = re.compile(r"^\s*(?:menu)?config (\w+)$")
 PARAMETER = re.compile(r'^(?:early_param|__setup)\("(\w+)=?"')
 SYSCTL = re.compile(r'^\s*\.procname\s*= "(\w+)"')
 PROMPT = re.compile(r"\s+(?:bool|tristate|int|hex|string|prompt)\s+[\"']")
-
-
-class GroupError(ValueError):
-    """A table or a tree is not as it should be; the text is one line."""
 
 
 def queue() -> Queue:
@@ -63,33 +59,11 @@ def pushed(series: Queue, tree: Path, how: Callable[[Iterable[bool]], bool] = an
                               if how(patch.name in names for patch in group.patches)))
 
 
-def table(path: Path, least: int, most: int) -> list[list[str]]:
-    """Return the rows of a table, a line of fields between '|' each; [] when there is no such file.
-
-    Args: the file, the least and the largest number of fields; rows are filled up with "".
-    Raises GroupError.
-    """
-    rows = []
-    for number, line in enumerate(path.read_text().splitlines() if path.is_file() else [], 1):
-        if not line.strip() or line.lstrip().startswith("#"):
-            continue
-        row = [field.strip() for field in line.split("|")]
-        if not least <= len(row) <= most or not row[0]:
-            where = path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
-            raise GroupError(f"{where}:{number}: "
-                             f"{least} to {most} fields expected: {line.strip()}")
-        rows.append(row + [""] * (most - len(row)))
-    return rows
-
-
 def kselftests(groups: Iterable[str]) -> dict[str, tuple[str, list[str]]]:
     """Return the kselftest targets of groups: target to (group, NAME=VALUE words)."""
-    found = {}
-    for group in groups:
-        for (line,) in table(folder(group) / "kselftests", 1, 1):
-            target, *environment = line.split()
-            found[target] = (group, environment)
-    return found
+    return {target: (path.parent.name, environment.split())
+            for path, file in read_all(groups).items()
+            for target, environment in file.kselftests.items()}
 
 
 def options(patches: Iterable[Patch]) -> list[str]:
@@ -158,11 +132,10 @@ def lost_lines(text: str, config: str) -> list[str]:
 
 def kernel(name: str) -> list[str]:
     """Return the fragments of a kernel; raises GroupError."""
-    for path in (ROOT / "configs/kernels", *sorted((ROOT / "selftests").glob("*/kernels"))):
-        for row in table(path, 2, 2):
-            if row[0] == name:
-                return row[1].split()
-    raise GroupError(f"no kernel '{name}' in configs/kernels or selftests/*/kernels")
+    for file in read_all().values():
+        if name in file.kernels:
+            return file.kernels[name].split()
+    raise GroupError(f"no kernel '{name}' in configs/tests.toml or selftests/*/group.toml")
 
 
 def main(what: str, *words: str) -> None:
@@ -194,5 +167,5 @@ def main(what: str, *words: str) -> None:
 if __name__ == "__main__":
     try:
         main(*sys.argv[1:])
-    except (GroupError, OSError, TypeError, ValueError) as error:
+    except (ImportError, OSError, TypeError, ValueError) as error:
         sys.exit(f"groups.py: error: {error}")

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The slow jobs of make test-full: selftests/*/jobs and tools/*/jobs, name | minutes | work | what it shows.
+"""The slow jobs of make test-full: jobs of configs/tests.toml, which documents them, and of groups.
 
   jobs.py list         each job with its minutes and what it shows
   jobs.py run NAME     does its work, unless it passed with the same inputs (FRESH=1: in any case)
 
 Words of the work: packages=SECTION installs a section of configs/packages (what cannot be
-installed is skipped by the tests that need it), kernel=NAME builds one of configs/kernels,
-kselftests builds these, boot=NAME boots one of the tables,
-test=FILE[::FUNCTION] runs the tests of the jobs' folder that are marked full. A * in a row stands
-for each group with a folder. A group's jobs are in its folder.
+installed is skipped by the tests that need it), kernel=NAME builds a kernel, kselftests builds
+these, boot=NAME runs a boot, test=FILE[::FUNCTION] runs the tests of the job's folder that are
+marked full.
 """
 
 import os
@@ -17,7 +16,7 @@ import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tools import environment, groups, proofs, results_file
+from tools import environment, group_file, groups, proofs, results_file
 from tools.environment import ROOT
 from tools.queue.mover import fingerprint, listing
 
@@ -45,16 +44,18 @@ def read_jobs() -> dict[str, Job]:
     rooms = [name for name in groups.chosen(groups.queue()) if groups.folder(name).is_dir()]
     jobs: dict[str, Job] = {}
     others = {group.name for group in groups.queue().groups} - set(rooms)
-    for path in sorted([*ROOT.glob("selftests/*/jobs"), *ROOT.glob("tools/*/jobs")]):
+    common, *files = group_file.read_all().items()
+    for path, file in [*files, common]:
         if path.parent.name in others:
             continue
-        for row in groups.table(path, 4, 4):
-            for name, minutes, work, what in [[field.replace("*", room) for field in row]
-                                              for room in rooms] if "*" in row[0] else [row]:
-                if name in jobs or not minutes.isdigit() or not work:
-                    raise groups.GroupError(
-                        f"{path.parent.name}/jobs: {name}: a new name, minutes and work expected")
-                jobs[name] = Job(name, path.parent, int(minutes), tuple(work.split()), what)
+        for pattern, row in file.jobs.items():
+            for room in rooms if "*" in pattern else [""]:
+                name, work = pattern.replace("*", room), row.work.replace("*", room).split()
+                if name in jobs or not work:
+                    raise groups.GroupError(f"{path.parent.name}/{path.name}: jobs.{name}: "
+                                            "a new name and work expected")
+                folder = ROOT / row.folder if row.folder else path.parent
+                jobs[name] = Job(name, folder, row.minutes, tuple(work), row.shows)
     return jobs
 
 
@@ -93,7 +94,7 @@ def work(job: Job, results: Path) -> tuple[bool, list[Path]]:
         if kind == "boot":
             parts.append(results / f"parts/vm-{what}.json")
         elif kind != "test" and not command:
-            raise groups.GroupError(f"{job.folder.name}/jobs: {job.name}: unknown word {word}")
+            raise groups.GroupError(f"jobs.{job.name}.work: unknown word {word}")
         if command:
             done = subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL)
             passed &= done.returncode == 0 or kind == "packages"
@@ -140,5 +141,5 @@ def main(what: str = "", name: str = "") -> int:
 if __name__ == "__main__":
     try:
         sys.exit(main(*sys.argv[1:]))
-    except (groups.GroupError, OSError, TypeError, ValueError) as error:
+    except (ImportError, OSError, TypeError, ValueError) as error:
         sys.exit(f"jobs.py: error: {error}")

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # kernel.sh NAME [FRAGMENT...]: configures and builds a bzImage and the modules from the tree
 # (KDIR=, default build/linux) into build/out/NAME, with GROUP= into build/out/GROUP/NAME:
-# tinyconfig plus the fragments in that order, by default those of configs/kernels
+# tinyconfig plus the fragments in that order, by default those of configs/tests.toml
 # (tools/groups.py says what a fragment is). The configuration is made anew only when the
 # fragments changed, so that kbuild's menuconfig lasts. Runs kbuild each time: it knows best what is
 # out of date.

@@ -34,7 +34,7 @@ from pathlib import Path
 
 from tools import environment
 from tools.environment import ROOT
-from tools.groups import features, switches, table
+from tools.groups import features, switches
 from tools.proofs import content
 from tools.series import Patch, load_queue, series_hash, touched
 
@@ -91,8 +91,9 @@ def base() -> str:
 
 def bases() -> dict[str, tuple[list[str], str]]:
     """Return the groups that go onto each VERSION.PATCHLEVEL, none for all, and a note; the base first."""
-    rows = {name: (of.split(), note) for name, _, of, note in table(ROOT / "configs/bases", 4, 4)}
-    return {base(): ([], "")} | rows
+    lines = re.findall(r"^[^#\n].*", (ROOT / "configs/bases").read_text(), re.M)
+    rows = ([word.strip() for word in line.split("|")] for line in lines)
+    return {base(): ([], "")} | {name: (of.split(), note) for name, _, of, note in rows}
 
 
 def base_of(path: Path) -> str:

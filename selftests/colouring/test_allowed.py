@@ -1,11 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The splats of a refused user copy are allowed in the boots that ask for it only. No boots."""
 
-from pathlib import Path
-
 from tools.vm.lists import bad_taint, find_splats, read_allow
-
-HERE = Path(__file__).resolve().parent
 
 REFUSED = """\
 [    9.1] usercopy: Kernel memory overwrite attempt detected to SLUB object 'task_struct'!
@@ -23,10 +19,9 @@ OTHERS = (
 
 def test_refused_user_copies_are_allowed_where_it_is_said() -> None:
     """The BUG() of a refused copy, its Oops and its taint bit; without the list each is a splat."""
-    usual = HERE.parents[1] / "tools/vm/allow.txt"
-    allow = read_allow(usual, HERE / "allow-usercopy_refused.txt")
+    allow = read_allow("usercopy_refused")
     assert find_splats(REFUSED.splitlines(), allow) == []
     assert bad_taint(1 << 18 | 1 << 7, allow) == []
-    assert len(find_splats(REFUSED.splitlines(), read_allow(usual))) == 3
+    assert len(find_splats(REFUSED.splitlines(), read_allow())) == 3
     for line in OTHERS:
         assert find_splats([line], allow)

@@ -2,6 +2,7 @@
 """Trees of other versions: which groups make apply brings there, and that the patches of another form are the series'."""
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -16,7 +17,8 @@ from tools.series import load_queue, touched
 from tools.tree import bases
 
 # Those that a Debian suite has
-PACKAGED = [(name, of.split()) for name, where, of, _ in groups.table(ROOT / "configs/bases", 4, 4) if where]
+PACKAGED = [(name, of.split()) for name, of in re.findall(
+    r"(?m)^(\d\S+) *\| \w[^|]*\|([^|]*)", (ROOT / "configs/bases").read_text())]
 QUEUES = sorted((ROOT / "configs/bases.d").iterdir())
 
 

@@ -9,15 +9,14 @@ held. Each subtest is a test of its own, with the id part/test_name; the boot it
 vm/boot_NAME.
 
 KERNEL is a bzImage or the O= directory it is in, where modprobe in the guest finds the modules; the
-words are those of configs/boots. The jobs run in the order given:
+words are those of configs/tests.toml. The jobs run in the order given:
   --kunit                  the KUnit tests built in, which ran while booting
   --kselftest=TARGET:PART  a target installed in the plain kernel's kselftest
   --cmd=COMMAND:PART       any command of the host's root file system that prints KTAP (version line,
                            plan, results)
 The root file system is the host's: read-only, or with an overlay that is lost.
-Allowed splats and taints are in allow.txt, those of some boots only in
-selftests/GROUP/allow-NAME.txt, ids that differ from what KUnit and kselftest call a test in
-selftests/GROUP/ids.txt.
+Allowed splats and taints are in allow.every of configs/tests.toml, those of some boots only in
+allow.NAME of a group, ids that differ from what KUnit and kselftest call a test in its ids.
 
 Files written: RESULTS/vm-NAME/{console.log,jobs.log,guest.sh,command.txt} and
 RESULTS/parts/vm-NAME.json, a result file.
@@ -40,12 +39,12 @@ from functools import partial
 from pathlib import Path
 
 from tools import environment, results_file
+from tools.group_file import GroupError
 from tools.results_file import Result
 from tools.vm import guest, lists
 from tools.vm.ktap import load_parser, parse, unique
 
-CPU_OUT_OF_SPEC = 2  # taint bit
-HERE = Path(__file__).resolve().parent
+CPU_OUT_OF_SPEC = "2"  # taint bit
 OCCASIONS = ("test", "make", "full")
 
 
@@ -96,15 +95,6 @@ def arguments(words: Sequence[str] | None = None, program: str = "boot.py") -> a
         parser.error(f"not a name: {args.name}")
     args.programs = any(job.kind == "kselftest" for job in args.jobs)
     return args
-
-
-def allow_file(name: str) -> Path:
-    """Return the one list of allowed splats of that name; raises ListError."""
-    found = sorted(HERE.parents[1].glob(f"selftests/*/allow-{name}.txt"))
-    if len(found) != 1:
-        raise lists.ListError(f"--allow {name}: {len(found)} files selftests/*/allow-{name}.txt, "
-                              "one expected")
-    return found[0]
 
 
 def command(job: Job, timeout: int | None) -> str:
@@ -183,8 +173,8 @@ def main() -> int:
         args.env.append(f"MODPROBE_OPTIONS=-d {args.kernel}/modules")
         args.kernel /= "arch/x86/boot/bzImage"
     try:
-        allow = lists.read_allow(HERE / "allow.txt", *map(allow_file, args.allow))
-        ids = lists.read_ids(*sorted(HERE.parents[1].glob("selftests/*/ids.txt")))
+        allow = lists.read_allow(*args.allow)
+        ids = lists.read_ids()
         parser = load_parser(environment.tree())
         if not args.kernel.is_file():
             raise FileNotFoundError(f"{args.kernel}: no such file")
@@ -198,11 +188,11 @@ def main() -> int:
         start = time.monotonic()
         end = guest.run(words, console, args.time_limit)
         seconds = time.monotonic() - start
-    except (lists.ListError, OSError) as error:
+    except (GroupError, OSError) as error:
         print(f"boot.py: {error}", file=sys.stderr)
         return 2
     if re.search(r"\b(set|clear)cpuid=", " ".join(args.append)):
-        allow.taints.add(CPU_OUT_OF_SPEC)
+        allow.taint[CPU_OUT_OF_SPEC] = "setcpuid= and clearcpuid= set it"
     text = console.read_text(errors="replace").replace("\r", "")
     log = lists.whole_lines(text.split("\n"))
     outputs = guest.split_output(jobs_log.read_text(errors="replace"), nonce)

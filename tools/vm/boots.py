@@ -3,9 +3,9 @@
 
 usage: python -m tools.vm.boots [--when test|make|full] [--list] [NAME...]
 
-The tables are configs/boots, which documents the form, and selftests/GROUP/boots. Without names,
-the boots of that occasion. With GROUP= in the environment: the boots of these groups, and those of
-configs/boots that they add to. A boot that passed with the same kernel, modules, configuration,
+They are in configs/tests.toml, which documents them, and selftests/GROUP/group.toml. Without names,
+the boots of that occasion. With GROUP= in the environment: the boots of these groups, and the
+common ones that they add to. A boot that passed with the same kernel, modules, configuration,
 command line, jobs, test programs, checking code, QEMU and Python tools is not booted again: its
 results are written with "cached". FRESH=1 boots it all the same.
 
@@ -25,7 +25,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from tools import environment, groups, proofs, results_file
+from tools import environment, group_file, groups, proofs, results_file
 from tools.groups import GroupError
 from tools.results.machine import cpu
 from tools.results_file import Result
@@ -33,11 +33,10 @@ from tools.vm.boot import OCCASIONS, arguments
 from tools.vm.guest import programs
 
 ROOT = groups.ROOT
-TABLE = ROOT / "configs/boots"
 ALWAYS = "default"  # the boot that every group has
 MOST = 4
-CHECKERS = ("tools/vm/*.py", "selftests/*/allow*.txt", "selftests/*/ids.txt",
-            "tools/results_file.py", "configs/requirements.txt")
+CHECKERS = ("tools/vm/*.py", "tools/group_file.py", "tools/results_file.py",
+            "configs/requirements.txt")
 
 
 @dataclass(frozen=True)
@@ -56,30 +55,30 @@ def option(word: str, targets: dict[str, tuple[str, list[str]]]) -> list[str]:
     if key != "kselftest":
         return [f"--{word}"]
     if target not in targets:
-        raise GroupError(f"no target '{target}' in selftests/*/kselftests")
+        raise GroupError(f"no target '{target}' in selftests/*/group.toml")
     group, environment = targets[target]
     return [f"--{word}:{group}", *(f"--env={pair}" for pair in environment)]
 
 
 def read_tables(names: list[str]) -> dict[str, Boot]:
-    """Return the boots of configs/boots and of groups, by name; raises GroupError, OSError.
+    """Return the boots of configs/tests.toml and of groups, by name; raises GroupError, OSError.
 
     Args: the groups whose tables are read. Exits with 2 on a word that boot.py does not know.
     """
     targets = groups.kselftests(names)
     found: dict[str, list[str]] = {}
     kernels: dict[str, str] = {}
-    for path in (TABLE, *(groups.folder(name) / "boots" for name in names)):
-        for name, kernel, append, words in groups.table(path, 4, 4):
-            if (kernel == "+") != (name in found):
-                raise GroupError(f"{path.parent.name}/{path.name}: {name}: a + adds to a boot that "
-                                 "is there, any other kernel makes a new one")
+    for path, file in group_file.read_all(names).items():
+        for name, row in file.boots.items():
+            if bool(row.kernel) == (name in found):
+                raise GroupError(f"{path.parent.name}/{path.name}: boots.{name}: a new boot has a "
+                                 "kernel, one that adds to another has none")
             options = found.setdefault(name, [])
-            options += [f"--append={word}" for word in append.split()]
-            options += [one for word in words.split() for one in option(word, targets)]
-            if kernel != "+":
-                groups.kernel(kernel)
-                kernels[name] = kernel
+            options += [f"--append={word}" for word in row.append.split()]
+            options += [one for word in row.words.split() for one in option(word, targets)]
+            if row.kernel:
+                groups.kernel(row.kernel)
+                kernels[name] = row.kernel
     return {name: Boot(name, kernels[name], tuple(options), arguments(
         [name, kernels[name], *options], f"boots.py: boot {name}"))
         for name, options in found.items()}
@@ -92,9 +91,9 @@ def chosen(boots: dict[str, Boot], names: list[str], when: str, group_names: lis
     Args: the tables, names from the command line, the occasion, the groups of GROUP= ([]: all).
     """
     if unknown := [name for name in names if name not in boots]:
-        raise GroupError(f"no boot '{unknown[0]}' in configs/boots or selftests/*/boots")
-    own = {ALWAYS, *(row[0] for name in group_names
-                     for row in groups.table(groups.folder(name) / "boots", 4, 4))}
+        raise GroupError(f"no boot '{unknown[0]}' in configs/tests.toml or selftests/*/group.toml")
+    own = {ALWAYS, *(name for group in group_names
+                     for name in group_file.read(groups.folder(group) / "group.toml").boots)}
     return [boots[name] for name in names] or [
         boot for boot in boots.values()
         if boot.args.when == when and (not group_names or when != "test" or boot.name in own)]
@@ -130,6 +129,7 @@ class Runner:
             programs=proofs.contents(programs(), "**/*") if boot.args.programs else {},
             checkers={name: content for name, content in proofs.contents(ROOT, *CHECKERS).items()
                       if not Path(name).name.startswith("test_")},
+            lists=[repr((file.ids, file.allow)) for file in group_file.read_all().values()],
             parser=proofs.contents(environment.tree(), "tools/testing/kunit/*.py"),
             # The guest's root file system is the host's
             packages=Path("/var/lib/dpkg/status"),

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Iterable
+
+from tools.group_file import Allow, GroupError, read_all
 
 # What an id may begin with: its part, and a beginning of the test's name
 PREFIX = re.compile(r"[\w.-]+/[\w.,:=+@-]*")
@@ -29,60 +29,34 @@ TIMESTAMP = re.compile(r"^(<\d+>)?\[ *\d+\.\d+\](\[ *[TC]\d+\])? ?")
 REPLAY = "** replaying previous printk message **"
 
 
-class ListError(ValueError):
-    """A line of a list cannot be understood; the text names file and line."""
-
-
-@dataclass
-class Allow:
-    """What may be in a log: patterns of splats, and taint bits."""
-
-    splats: list[re.Pattern[str]] = field(default_factory=list)
-    taints: set[int] = field(default_factory=set)
-
-
-def _rows(path: Path, form: str, separator: str | None = " | ") -> Iterator[tuple[str, list[str]]]:
-    """Yield (file:line, fields) of each entry of a list; raises ListError for another form."""
-    for number, line in enumerate(path.read_text().splitlines(), 1):
-        if line.strip() and not line.lstrip().startswith("#"):
-            row = [text.strip() for text in line.split(separator)]
-            if len(row) != len(form.split(separator)) or not all(row):
-                raise ListError(f"{path.name}:{number}: {form} expected: {line.strip()}")
-            yield f"{path.name}:{number}", row
-
-
-def read_allow(*paths: Path) -> Allow:
-    """Return the allow-list in files; raises ListError, OSError."""
-    allow = Allow()
-    for path in paths:
-        for place, (kind, pattern, _) in _rows(path, "KIND | PATTERN | REASON"):
-            try:
-                if kind == "splat":
-                    allow.splats.append(re.compile(pattern))
-                elif kind == "taint":
-                    allow.taints.add(int(pattern))
-                else:
-                    raise ValueError(f"unknown kind {kind}")
-            except (re.error, ValueError) as error:
-                raise ListError(f"{place}: {error}") from error
+def read_allow(*names: str) -> Allow:
+    """Return what every boot may show, and what the lists allow.NAME allow; raises GroupError."""
+    allow, files = Allow(), read_all().values()
+    for name in ("every", *names):
+        found = [file.allow[name] for file in files if name in file.allow]
+        if len(found) != 1:
+            raise GroupError(f"{len(found)} tables allow.{name}, one expected")
+        allow.splat.update(found[0].splat)
+        allow.taint.update(found[0].taint)
     return allow
 
 
-def read_ids(*paths: Path) -> dict[str, str]:
-    """Return what beginnings of ids become, by the beginning; raises ListError, OSError."""
+def read_ids() -> dict[str, str]:
+    """Return what beginnings of ids become, by the beginning; raises GroupError."""
     ids: dict[str, str] = {}
-    for path in paths:
-        for place, (old, new) in _rows(path, "OLD/BEGINNING NEW/BEGINNING", None):
+    for path, file in read_all().items():
+        for old, new in file.ids.items():
+            place = f"{path.parent.name}/{path.name}: ids.{old}"
             if not PREFIX.fullmatch(old) or not PREFIX.fullmatch(new):
-                raise ListError(f"{place}: two beginnings of ids (part/test_name) expected")
+                raise GroupError(f"{place}: two beginnings of ids (part/test_name) expected")
             if rename(ids, old) != old:
-                raise ListError(f"{place}: {old}: an earlier line renames it")
+                raise GroupError(f"{place}: an earlier line renames it")
             ids[old] = new
     return ids
 
 
 def rename(ids: dict[str, str], test_id: str) -> str:
-    """Return the id that counts for the one a test came with: by the first line that fits."""
+    """Return the id that counts for the one a test came with: by the first one that fits."""
     old = next((old for old in ids if test_id.startswith(old)), "")
     return ids.get(old, "") + test_id.removeprefix(old)
 
@@ -105,10 +79,11 @@ def whole_lines(log: Iterable[str]) -> list[str]:
 def find_splats(log: Iterable[str], allow: Allow) -> list[str]:
     """Return the lines of a log that are splats and not allowed, without time stamps."""
     return [TIMESTAMP.sub("", line).strip() for line in log if SPLATS.search(line)
-            and not any(pattern.search(line) for pattern in allow.splats)]
+            and not any(re.search(pattern, line) for pattern in allow.splat)]
 
 
 def bad_taint(value: int, allow: Allow) -> list[str]:
     """Return the names of the bits of /proc/sys/kernel/tainted that are not allowed."""
     return [TAINTS[bit] if bit < len(TAINTS) else f"bit {bit}"
-            for bit in range(value.bit_length()) if value >> bit & 1 and bit not in allow.taints]
+            for bit in range(value.bit_length())
+            if value >> bit & 1 and str(bit) not in allow.taint]

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from tools import groups, proofs, results_file
+from tools import group_file, groups, proofs, results_file
 from tools.results_file import Result
-from tools.vm import boots as module
-from tools.vm.boot import OCCASIONS, Job, allow_file
+from tools.vm import boots, lists
+from tools.vm.boot import OCCASIONS, Job
 from tools.vm.boots import Boot, Runner, chosen, read_tables
 
 IMAGE = "arch/x86/boot/bzImage"
@@ -32,17 +32,13 @@ class Small:
         for kernel in ("vm", "debug"):
             self.write(f"build/out/{kernel}/{IMAGE}", "image")
             self.write(f"build/out/{kernel}/.series", "hash")
-        self.write("configs/kernels", "vm | vm all-on\ndebug | vm debug\n")
-        self.write("selftests/one/kselftests", "# targets\nx86/a A=1\n")
-        self.write("selftests/two/kselftests", "b\n")
         for name, value in {"BUILD": root / "build", "RESULTS": root / "results",
                             "KDIR": root / "tree", "CACHE": root / "cache", "JOBS": "1"}.items():
             monkeypatch.setenv(name, str(value))
         for name in ("GROUP", "FRESH", "KVM"):
             monkeypatch.delenv(name, raising=False)
-        monkeypatch.setattr(groups, "ROOT", root)
-        monkeypatch.setattr(module, "ROOT", root)
-        monkeypatch.setattr(module, "TABLE", root / "configs/boots")
+        for module in (boots, groups, group_file):
+            monkeypatch.setattr(module, "ROOT", root)
 
     def write(self, name: str, text: str) -> None:
         """Write a file with its directories."""
@@ -51,10 +47,12 @@ class Small:
         path.write_text(text)
 
     def boots(self, *lines: str, **tables: str) -> dict[str, Boot]:
-        """Return what is read of a configs/boots with these lines, and of groups' tables."""
-        self.write("configs/boots", "# boots\n\n" + "\n".join(lines) + "\n")
-        for group, text in tables.items():
-            self.write(f"selftests/{group}/boots", text)
+        """Return what is read of these lines of configs/tests.toml, and of groups' tables."""
+        kernels = "kernels = { vm = 'vm all-on', debug = 'vm debug' }"
+        self.write("configs/tests.toml", "\n".join(["# a comment", kernels, *lines]))
+        for group, target in (("one", "'x86/a' = 'A=1'"), ("two", "b = ''")):
+            text = tables.get(group, "")
+            self.write(f"selftests/{group}/group.toml", f"kselftests.{target}\n{text}")
         return read_tables(["one", "two"])
 
     def runner(self, program: str) -> Runner:
@@ -80,10 +78,15 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Small:
     return Small(tmp_path, monkeypatch)
 
 
+def row(name: str, words: str = "kunit", kernel: str = "vm") -> str:
+    """Return the line of a boot."""
+    return f"boots.{name} = {{ kernel = '{kernel}', words = '{words}' }}"
+
+
 def test_boots_lines(small: Small) -> None:
     """Words are options of boot.py; a group adds parameters and words to a boot."""
-    boot = small.boots("a|debug|x=1 y|kunit cpu=x=1,y=2",
-                       one="a | + | z | kselftest=x86/a\n")["a"]
+    boot = small.boots("boots.a = { kernel='debug', append='x=1 y', words='kunit cpu=x=1,y=2' }",
+                       one="boots.a = { append = 'z', words = 'kselftest=x86/a' }")["a"]
     assert Runner().command(boot)[3:5] == ["a", f"{small.out.parent}/debug"]
     assert boot.args.append == ["x=1", "y", "z"] and boot.args.env == ["A=1"]
     assert boot.args.jobs == [Job("kunit", "", "kunit"), Job("kselftest", "x86/a", "one")]
@@ -92,10 +95,8 @@ def test_boots_lines(small: Small) -> None:
 
 def test_boots_of_an_occasion(small: Small) -> None:
     """Each boot has its occasion; a group's run has its own boots, those it adds to, default."""
-    found = small.boots("first | vm | | kunit when=make", "default | vm | | kunit",
-                        "a | vm | | kunit", "b | vm | | kunit",
-                        one="a | + | |\nc | vm | | kunit\n",
-                        two="d | vm | | kunit when=full\n")
+    found = small.boots(row("first", "kunit when=make"), row("default"), row("a"), row("b"),
+                        one=f"boots.a.words = ''\n{row('c')}", two=row("d", "kunit when=full"))
 
     def names(*words: str, when: str = "test", only: tuple[str, ...] = ()) -> str:
         return " ".join(boot.name for boot in chosen(found, list(words), when, list(only)))
@@ -116,37 +117,41 @@ def test_boots_of_this_repository() -> None:
     jobs = {job for boot in found.values() for job in boot.args.jobs}
     assert {job.what for job in jobs if job.kind == "kselftest"} == set(
         groups.kselftests(everything))
-    for name in (name for boot in found.values() for name in boot.args.allow):
-        assert allow_file(name), name
+    assert lists.read_allow(*(name for boot in found.values() for name in boot.args.allow))
+    assert lists.read_ids()
 
 
 def test_boots_together(small: Small) -> None:
     """One failure fails all, and all are run."""
-    found = small.boots("a | vm | | kunit", "b | vm | | kunit")
+    found = small.boots(row("a"), row("b"))
     runner = small.runner(f'echo $1 >> {small.log}; echo "[]" > "$2"; [ $1 != a ]')
     assert not runner.all(chosen(found, [], "test", []))
     assert sorted(small.log.read_text().split()) == ["a", "b"]
 
 
 @pytest.mark.parametrize("line, error", [
-    ("a | kunit", "4 to 4 fields"), ("a | vm | | ", "no job"),
-    ("a | nothing | | kunit", "no kernel 'nothing'"), ("a | + | | kunit", "boots: a: a [+] adds"),
-    ("a | vm | | kunits", "boot a: error: unrecognized arguments: --kunits\n"),
-    ("a | vm | | kunit when=never", "boot a: error: argument --when: invalid choice"),
-    ("a | vm | | kselftest=d", "no target 'd'"), ("good | vm | | kunit", "boots: good: a [+] adds"),
-    ("a/b | vm | | kunit", "not a name: a/b")])
+    ("boots.a.kernel = 'vm'", "boots.a.words: missing key"), (row("a", ""), "no job"),
+    (row("a", kernel="nothing"), "no kernel 'nothing'"),
+    ("boots.a.words = 'kunit'", "boots.a: a new boot"), ("boots.a = 1", "boots.a: a table"),
+    (row("a", "kunits"), "boot a: error: unrecognized arguments: --kunits\n"),
+    (row("a", "kunit when=never"), "boot a: error: argument --when: invalid choice"),
+    (row("a", "kselftest=d"), "no target 'd'"), (row("good"), "boots.good: a new boot"),
+    (row("'a/b'"), "not a name: a/b"), ("boot.a = ''", "one/group.toml: boot: unknown key"),
+    ("boots.a.word = ''", "boots.a.word: unknown key"), ("kernels.a = 1", "kernels.a: a string"),
+    ("jobs.a = { minutes = '1', work = '', shows = '' }", "jobs.a.minutes: an integer"),
+    ("a", "one/group.toml: Expected")])
 def test_boots_refuse_a_bad_line(small: Small, capsys: pytest.CaptureFixture[str], line: str,
                                  error: str) -> None:
     """With one line, before the first boot."""
     with pytest.raises((groups.GroupError, SystemExit)) as refused:
-        small.boots("good | vm | | kunit", line)
+        small.boots(row("good"), one=line)
     said = capsys.readouterr().err if refused.type is SystemExit else f"{refused.value}\n"
     assert re.search(error, said) and said.count("\n") == 1
 
 
 def test_boot_without_a_kernel(small: Small) -> None:
     """A failure says so."""
-    boot = small.boots("some | vm | | kunit")["some"]
+    boot = small.boots(row("some"))["some"]
     (small.out / ".series").unlink()
     assert not Runner()(boot)
     assert small.rows("some") == [{"id": "vm/boot_some", "status": "fail", "seconds": 0.0,
@@ -155,7 +160,7 @@ def test_boot_without_a_kernel(small: Small) -> None:
 
 def test_boot_that_gives_no_results(small: Small) -> None:
     """A failure says so, with the last line: the stage's exit is not all."""
-    boot = small.boots("some | vm | | kunit")["some"]
+    boot = small.boots(row("some"))["some"]
     assert not small.runner("echo a; echo 'b \"c\"'; exit 7")(boot)
     assert small.rows("some") == [{"id": "vm/boot_some", "status": "fail", "seconds": 0.0,
                                    "reason": 'boot.py: exit status 7: b "c"'}]
@@ -164,7 +169,7 @@ def test_boot_that_gives_no_results(small: Small) -> None:
 @pytest.mark.parametrize("status, runs", [("pass", 1), ("skip", 1), ("fail", 2)])
 def test_boot_verdicts_are_kept(small: Small, status: str, runs: int) -> None:
     """A boot that passed is not run again, and its results say so; one that failed is."""
-    boot = small.boots("a | vm | | kunit")["a"]
+    boot = small.boots(row("a"))["a"]
     runner = small.judging(status)
     assert [runner(boot), runner(boot)] == [status != "fail"] * 2
     assert small.log.read_text().count("ran") == runs
@@ -173,22 +178,25 @@ def test_boot_verdicts_are_kept(small: Small, status: str, runs: int) -> None:
 
 @pytest.mark.parametrize("change", [
     f"build/out/vm/{IMAGE}", "build/out/vm/modules/lib/a.ko", "build/out/vm/.config", "words",
-    "build/out/vm/kselftest/b/b", "tools/vm/new.py", "KVM", "qemu", "FRESH"])
+    "build/out/vm/kselftest/b/b", "tools/vm/new.py", "KVM", "qemu", "ids", "allow",
+    "FRESH"])
 def test_boot_verdicts_depend_on(small: Small, monkeypatch: pytest.MonkeyPatch, change: str
                                  ) -> None:
     """Each of these makes a kept verdict worthless."""
-    line = "a | vm | | kunit kselftest=b"
-    boot, runner = small.boots(line)["a"], small.judging("pass")
+    words, more = "kunit kselftest=b", ""
+    boot, runner = small.boots(row("a", words))["a"], small.judging("pass")
     assert runner(boot) and runner(boot) and small.log.read_text().count("ran") == 1
     if "/" in change:
         small.write(change, "changed")
     elif change == "words":
-        line += " cpus=3"
+        words += " cpus=3"
+    elif change in ("ids", "allow"):
+        more = "ids.'b/' = 'c/'" if change == "ids" else "allow.every.taint.1 = 'why'"
     elif change == "qemu":
         monkeypatch.setattr(proofs, "version", lambda *program: "another")
     else:
         monkeypatch.setenv(change, "1")
-    assert small.judging("pass")(small.boots(line)["a"])
+    assert small.judging("pass")(small.boots(row("a", words), two=more)["a"])
     assert small.log.read_text().count("ran") == 2
 
 

@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from tools import group_file
+from tools.group_file import GroupError
 from tools.vm.lists import (
-    REPLAY, Allow, ListError, bad_taint, find_splats, read_allow, read_ids, rename, whole_lines)
+    REPLAY, Allow, bad_taint, find_splats, read_allow, read_ids, rename, whole_lines)
 
-HERE = Path(__file__).resolve().parent
 # As the kernel prints them, without the time: one for a pattern
 SPLATS = {
     "warn": "WARNING: drivers/misc/lkdtm/bugs.c:112 at lkdtm_WARNING+0x14/0x20, CPU#1: sh/201",
@@ -44,7 +45,7 @@ def test_splat_is_found(name: str) -> None:
 
 
 def test_quiet_log_has_no_splat() -> None:
-    assert find_splats(QUIET.splitlines(), read_allow(HERE / "allow.txt")) == []
+    assert find_splats(QUIET.splitlines(), read_allow()) == []
 
 
 @pytest.mark.parametrize("log, whole", [
@@ -58,31 +59,40 @@ def test_replayed_message_counts_once(log: list[str], whole: list[str]) -> None:
 
 
 def test_taint_is_named_unless_allowed() -> None:
-    allow = read_allow(HERE / "allow.txt")
+    allow = read_allow()
     assert bad_taint(1 << 18, allow) == [] and bad_taint(1 << 18 | 1 << 9, allow) == ["WARN"]
     assert bad_taint(1 << 30, Allow()) == ["bit 30"]
 
 
+@pytest.fixture
+def tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The file that is read in place of configs/tests.toml, alone."""
+    monkeypatch.setattr(group_file, "ROOT", tmp_path)
+    (tmp_path / "configs").mkdir()
+    return tmp_path / "configs/tests.toml"
+
+
 @pytest.mark.parametrize("line", [
-    "taint | 18", "taint | 18 | ", "splat | foo|bar", "taint | x | reason", "splat | ( | reason",
-    "other | 1 | reason"])
-def test_bad_allow_line_is_refused(tmp_path: Path, line: str) -> None:
-    (tmp_path / "allow.txt").write_text("# a comment\n" + line + "\n")
-    with pytest.raises(ListError, match="allow.txt:2: "):
-        read_allow(tmp_path / "allow.txt")
+    "taint.18 = 1", "taint.18 = ''", "splat = 'foo|bar'", "taint.x = 'reason'",
+    "splat.'(' = 'reason'", "other.1 = 'reason'"])
+def test_bad_allow_line_is_refused(tables: Path, line: str) -> None:
+    tables.write_text(f"# a comment\nallow.every.{line}\n")
+    with pytest.raises(GroupError, match=r"^configs/tests.toml: allow.*: .+$"):
+        read_allow()
 
 
-def test_id_list(tmp_path: Path) -> None:
-    (tmp_path / "ids.txt").write_text("# why\nkunit/a.test_ a/\nkunit/a. b/x_\n")
-    ids = read_ids(tmp_path / "ids.txt")
+def test_id_list(tables: Path) -> None:
+    tables.write_text("# why\nids.'kunit/a.test_' = 'a/'\nids.'kunit/a.' = 'b/x_'\n")
+    ids = read_ids()
     for old, new in (("kunit/a.test_one.two", "a/one.two"), ("kunit/a.one", "b/x_one"),
                      ("kunit/b.kunit/a.one", "kunit/b.kunit/a.one")):
         assert rename(ids, old) == new
 
 
 @pytest.mark.parametrize("line", [
-    "kunit/a.", "kunit/a. a/ b/", "kunit a/", "kunit/a. a", "kunit/known.more a/"])
-def test_bad_id_line_is_refused(tmp_path: Path, line: str) -> None:
-    (tmp_path / "ids.txt").write_text("kunit/known. known/\n" + line + "\n")
-    with pytest.raises(ListError, match="ids.txt:2: "):
-        read_ids(tmp_path / "ids.txt")
+    "'kunit/a.' = ''", "'kunit/a.' = 'a/ b/'", "'kunit' = 'a/'", "'kunit/a.' = 'a'",
+    "'kunit/known.more' = 'a/'"])
+def test_bad_id_line_is_refused(tables: Path, line: str) -> None:
+    tables.write_text(f"ids.'kunit/known.' = 'known/'\nids.{line}\n")
+    with pytest.raises(GroupError, match=r"^configs/tests.toml: ids\..*: .+$"):
+        read_ids()
