@@ -34,7 +34,7 @@ def test_no_tool_names_a_group() -> None:
 
 def collected(*words: str) -> list[tuple[str, str]]:
     """Return (file, function) of each test that pytest collects."""
-    out = must([sys.executable, "-m", "pytest", "-q", "--collect-only", *words], ROOT)
+    out = must([sys.executable, "-m", "pytest", "--collect-only", *words], ROOT)
     return sorted(set(re.findall(r"^(\S+?)::(\w+)", out, re.M)))
 
 

@@ -20,7 +20,7 @@ def pytest(root: Path, *words: str) -> tuple[int, str]:
     """Run pytest in a copy of the repository; returns its status and what it prints."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
     env |= {"RESULTS": str(root / "results"), "KDIR": str(environment.tree())}
-    done = subprocess.run([sys.executable, "-B", "-m", "pytest", "-q", *words], cwd=root, env=env,
+    done = subprocess.run([sys.executable, "-B", "-m", "pytest", *words], cwd=root, env=env,
                           stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     return done.returncode, done.stdout
 
