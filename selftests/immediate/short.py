@@ -24,8 +24,8 @@ def gains() -> list[Row]:
     return [Row("IMMEDIATE_VALUES", "4096 variables of 4 bytes in a call, hot", f"{pair('u32_4096_hot')} cycles more",
                 evidence(TABLE, CPU),
                 f"from cold caches 4096 reads of 8 bytes add {pair('u64_4096_llc')} cycles ({CPU}), hot ones of 4 bytes "
-                f"{pair('u32_4096_hot', SLOWER)} ({SLOWER}); no system call of the kernel gains: only access_ok() in "
-                "modules reads one; setting a value interrupts all CPUs")]
+                f"{pair('u32_4096_hot', SLOWER)} ({SLOWER}); no variable of the kernel is one: none of "
+                "those looked at would gain; setting a value interrupts all CPUs")]
 
 
 def model(table: Table) -> str:
