@@ -6,6 +6,7 @@ Reads tests.json in RESULTS. Exit status: 0 if no test failed, 1 if one did or t
 
 import json
 import sys
+
 from tools import environment
 
 

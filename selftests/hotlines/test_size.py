@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+
 from tools import environment
 
 SCHED_H = "include/linux/sched.h"

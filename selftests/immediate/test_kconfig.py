@@ -5,6 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+
 from tools import environment
 from tools.environment import ROOT
 

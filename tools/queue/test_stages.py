@@ -15,7 +15,6 @@ from tools.environment import ROOT
 from tools.jobs import read_jobs
 
 
-
 def pytest(root: Path, *words: str) -> tuple[int, str]:
     """Run pytest in a copy of the repository; returns its status and what it prints."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}

@@ -13,7 +13,6 @@ from tools import environment, groups
 from tools.environment import ROOT
 
 
-
 def test_kselftests_alone(tmp_path: Path) -> None:
     """They build outside of the tree, scripts are executable, and one runs on any kernel."""
     tree, where = environment.tree(), tmp_path / "kselftest"

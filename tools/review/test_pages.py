@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from tools import environment
 from tools.environment import ROOT
 

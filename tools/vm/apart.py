@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+
 from tools import environment
 from tools.environment import ROOT
 

@@ -20,6 +20,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+
 from tools import environment
 
 APPEND = ("panic_on_warn=1", "oops=panic", "ignore_loglevel", "printk.devkmsg=on")
