@@ -96,7 +96,8 @@ inside() {
 		place=$HOME/cache-footprint
 		git clone -q "$ROOT" "$root$place"
 	fi
-	chroot "$root" env -i "${variables[@]}" bash -c 'cd "$1" && eval "$2" </dev/null' bare "$place" "$2"
+	chroot "$root" env -i "${variables[@]}" \
+		bash -c 'cd "$1" && eval "$2" </dev/null' bare "$place" "$2"
 }
 
 mode=${1:-} command=${2:-make && make test}

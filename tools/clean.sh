@@ -5,7 +5,8 @@
 . "$(dirname "$0")/lib.sh"
 [ -z "${KDIR:-}" ] || die "clean is about $BUILD; leave KDIR= out"
 if [ "${1:-}" != all ]; then
-	rm -rf "$BUILD"/{out,results,steps,cachemodel,mutants,storm,docs,kernel-docs} "$BUILD"/{group,kunit}-*
+	rm -rf "$BUILD"/{out,results,steps,cachemodel,mutants,storm,docs,kernel-docs} \
+		"$BUILD"/{group,kunit}-*
 	exit 0
 fi
 [ -d "$BUILD" ] || exit 0

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 # debian-config.sh [FLAVOUR]: prints the configuration of Debian's kernel of the pinned
-# VERSION.PATCHLEVEL for x86_64, default flavour cloud-amd64, from the package linux-config-VERSION of
-# the configured mirror. configs/base.config has lines of it.
+# VERSION.PATCHLEVEL for x86_64, default flavour cloud-amd64, from the package linux-config-VERSION
+# of the configured mirror. configs/base.config has lines of it.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/debian.sh"
 # shellcheck source=../configs/kernel.pin

@@ -5,7 +5,8 @@ BUILD    the directory of all that is made; default build
 KDIR     the kernel tree; default BUILD/linux
 CACHE    what other clones use, too; default ~/.cache/cache-footprint
 QUEUE    the directory of the patches; default patches
-GROUP    groups, whose kernels and results have a directory of their own; JOB a slow job, its results
+GROUP    groups, whose kernels and results have a directory of their own; JOB a slow job,
+         its results
 RESULTS  another directory of results
 JOBS     how many programs run at a time; default all processors
 """

@@ -86,11 +86,14 @@ def features(patches: Iterable[Patch]) -> list[str]:
 
 
 def switches(patches: Iterable[Patch]) -> list[str]:
-    """Return the boot parameters, NAME=, and the sysctls, DIRECTORY.NAME, that patches add, in order."""
+    """Return the boot parameters, NAME=, and the sysctls, DIRECTORY.NAME, that patches add,
+    in order."""
     found = {}
     for patch in patches:
-        directory = next((Path(path).stem for path in touched([patch]) if "/sysctl/" in path), "kernel")
-        for line in (line for diff in patch.files if diff.path.endswith(".c") for line in diff.added):
+        directory = next((Path(path).stem for path in touched([patch]) if "/sysctl/" in path),
+                         "kernel")
+        for line in (line for diff in patch.files if diff.path.endswith(".c")
+                     for line in diff.added):
             if match := PARAMETER.match(line):
                 found[f"{match[1]}="] = None
             elif match := SYSCTL.match(line):

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
-# Prints the targets of the Makefile and the groups of the series, a line each; with JOB=list the slow jobs.
+# Prints the targets of the Makefile and the groups of the series, a line each;
+# with JOB=list the slow jobs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 unset GROUP

@@ -68,11 +68,12 @@ def named(name: str) -> Job:
 
 
 def key(job: Job) -> str:
-    """Return the hash of all that the verdict on a job depends on: repository, tree, tools. The published
-    results are read by the job that looks for stale ones."""
+    """Return the hash of all that the verdict on a job depends on: repository, tree, tools. The
+    published results are read by the job that looks for stale ones."""
     read = ["patches", "configs", "tools", "selftests"]
     read += ["Documentation/results"] if job.folder.name == "results" else []
-    files = proofs.contents(ROOT, "series", "Makefile", "pytest.ini", *(f"{name}/**/*" for name in read))
+    files = proofs.contents(ROOT, "series", "Makefile", "pytest.ini",
+                            *(f"{name}/**/*" for name in read))
     tree = environment.tree()
     touched = {path: proofs.content(tree / path) for path in groups.queue().paths}
     return proofs.key(

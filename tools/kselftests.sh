@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
-# Builds the kselftest targets of the groups (selftests/GROUP/group.toml) and installs them: those of
-# the pushed groups to build/out/vm/kselftest, or, with KDIR=tree, all that this tree has to
+# Builds the kselftest targets of the groups (selftests/GROUP/group.toml) and installs them: those
+# of the pushed groups to build/out/vm/kselftest, or, with KDIR=tree, all that this tree has to
 # OUT=dir (default build/out/kselftest). No kernel is built, and KDIR is not written to. OUT= is
 # replaced when all is built, if it is an empty directory or one that this script made.
 . "$(dirname "$0")/lib.sh"

@@ -40,7 +40,8 @@ SEND = "git send-email --no-thread --suppress-cc=author --suppress-cc=self --sup
 
 
 def chosen(queue: Queue) -> list[Cover]:
-    """Return the sets that SET= or GROUP= names; raises Stop for none and for one without a letter."""
+    """Return the sets that SET= or GROUP= names; raises Stop for none and for one without a
+    letter."""
     covers = load_covers(queue)
     sets, groups = os.environ.get("SET", "").split(), environment.chosen()
     for name in sets:

@@ -4,8 +4,8 @@
 A function test_x in selftests/<part>/ or tools/<part>/ has the id <part>/x.  Parametrised runs
 of one function share its id: one failure fails it, and it counts as skipped
 only when every run was skipped.  The results of a session go to
-RESULTS/parts/PART.json, PART of --part.  --stage=NAME runs the tests of a stage of make test: each test has
-one, by its markers, else by its folder.
+RESULTS/parts/PART.json, PART of --part.  --stage=NAME runs the tests of a stage of make test: each
+test has one, by its markers, else by its folder.
 """
 
 from __future__ import annotations
@@ -124,7 +124,8 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     name = session.config.option.part
     if session.config.option.collectonly:
         return
-    if not results and session.config.option.stage and exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
+    if (not results and session.config.option.stage
+            and exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED):
         session.exitstatus = pytest.ExitCode.OK  # GROUP= may have none
     elif not results:
         reason = "no tests were collected"

@@ -185,7 +185,8 @@ def parse_diff(text: str) -> list[FileDiff]:
 
 
 def load_patch(path: Path, name: str) -> Patch:
-    """Read one patch file, of that name in the series; raises OSError when it is missing, ValueError when it is malformed."""
+    """Read one patch file, of that name in the series; raises OSError when it is missing,
+    ValueError when it is malformed."""
     try:
         text = path.read_text(encoding="utf-8")
         start = re.search(r"^(?:diff -|Index: |--- [^\n]+\n\+\+\+ )|\Z", text, re.M).start()

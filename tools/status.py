@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Says what a kernel tree has of the series, and writes nothing: its version, the groups that are pushed, files
-that were edited since, and for each group the options, whether .config has them, and what switches them at boot
-or at run time.
+"""Says what a kernel tree has of the series, and writes nothing: its version, the groups that are
+pushed, files that were edited since, and for each group the options, whether .config has them, and
+what switches them at boot or at run time.
 
-Environment: KDIR (the tree, default build/linux), CONFIG (another .config than the tree's), QUEUE, BUILD.
+Environment: KDIR (the tree, default build/linux), CONFIG (another .config than the tree's), QUEUE,
+BUILD.
 """
 
 from __future__ import annotations

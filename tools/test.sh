@@ -23,8 +23,8 @@ run() {
 }
 
 # background NICE NAME COMMAND...: a stage in parallel with the next ones, its results in
-# parts/NAME.json; NICE 19: in the time that they leave. Four minutes before DEADLINE= (seconds since
-# 1970, set by continuous integration) it ends and counts as skipped. Only these stages do.
+# parts/NAME.json; NICE 19: in the time that they leave. Four minutes before DEADLINE= (seconds
+# since 1970, set by continuous integration) it ends and counts as skipped. Only these stages do.
 declare -A background=()
 background() {
 	local nice=$1 name=$2 left=99999999

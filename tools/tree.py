@@ -8,8 +8,8 @@
   tree.py edited       print the patched files that differ from what was pushed
   tree.py check        stop unless it is a kernel tree of the base's version, for base.sh
 Environment: KDIR (the tree, default build/linux), GROUP (names of groups, default all of them),
-FORCE=1 (a version that is not in configs/bases), DISCARD=1 (throw away edits that are in no patch), QUEUE, PIN,
-BUILD.
+FORCE=1 (a version that is not in configs/bases), DISCARD=1 (throw away edits that are in no patch),
+QUEUE, PIN, BUILD.
 
 quilt works on copies of the touched files, in KDIR/.cache-footprint.new, whose before/ is never
 changed. When all is pushed there or off, the directory is renamed to .cache-footprint.undo, each
@@ -75,7 +75,8 @@ def read_lines(path: Path) -> list[str]:
 
 
 def version(path: Path) -> str:
-    """Return the version of a kernel tree, VERSION.PATCHLEVEL.SUBLEVEL; raises Stop if it is none."""
+    """Return the version of a kernel tree, VERSION.PATCHLEVEL.SUBLEVEL;
+    raises Stop if it is none."""
     first = "\n".join(read_lines(path / "Makefile")[:6])
     numbers = dict(re.findall(r"^(VERSION|PATCHLEVEL|SUBLEVEL) *= *(\S+)", first, re.M))
     if "PATCHLEVEL" not in numbers or not (path / "arch").is_dir():
@@ -90,7 +91,8 @@ def base() -> str:
 
 
 def bases() -> dict[str, tuple[list[str], str]]:
-    """Return the groups that go onto each VERSION.PATCHLEVEL, none for all, and a note; the base first."""
+    """Return the groups that go onto each VERSION.PATCHLEVEL, none for all, and a note;
+    the base first."""
     lines = re.findall(r"^[^#\n].*", (ROOT / "configs/bases").read_text(), re.M)
     rows = ([word.strip() for word in line.split("|")] for line in lines)
     return {base(): ([], "")} | {name: (of.split(), note) for name, _, of, note in rows}
@@ -101,9 +103,11 @@ def base_of(path: Path) -> str:
     return ".".join(version(path).split(".")[:2])
 
 
-def check_kernel(path: Path, known: dict[str, tuple[list[str], str]], groups: list[str]) -> list[str]:
-    """Return the groups for a kernel tree: those that are asked for, or all that its version takes; none for the
-    whole series. Raise Stop unless it is a tree of a known version that takes them; FORCE=1: of any."""
+def check_kernel(path: Path, known: dict[str, tuple[list[str], str]],
+                 groups: list[str]) -> list[str]:
+    """Return the groups for a kernel tree: those that are asked for, or all that its version takes;
+    none for the whole series. Raise Stop unless it is a tree of a known version that takes them;
+    FORCE=1: of any."""
     found = base_of(path)
     if os.environ.get("FORCE") == "1":
         return groups
@@ -112,14 +116,16 @@ def check_kernel(path: Path, known: dict[str, tuple[list[str], str]], groups: li
                    "(FORCE=1 to try it all the same)")
     of, note = known[found]
     if of and (others := [name for name in groups if name not in (*of, "preparations")]):
-        raise Stop(f"Linux {found} takes the groups {' '.join(of)}, not {others[0]} (FORCE=1 to try it all the same)")
+        raise Stop(f"Linux {found} takes the groups {' '.join(of)}, not {others[0]} "
+                   "(FORCE=1 to try it all the same)")
     if note:
         say(f"Linux {found}: {note}")
     return groups or of
 
 
 def queue_of(path: Path) -> Path:
-    """Return the directory of the patches for a kernel tree: QUEUE=, that of its version, or patches/."""
+    """Return the directory of the patches for a kernel tree: QUEUE=, that of its version,
+    or patches/."""
     if os.environ.get("QUEUE"):
         return environment.patches()
     own = ROOT / "configs/bases.d" / (base_of(path) if (path / "Makefile").is_file() else "")
@@ -161,8 +167,9 @@ class Tree:
         take_lock(self.path)
         if self.undo.is_dir():
             if os.environ.get("DISCARD") != "1":
-                raise Stop(f"an earlier run was cut off while it moved files of {self.path}: DISCARD=1 puts "
-                           "them back first, without what was edited in patched files since")
+                raise Stop(f"an earlier run was cut off while it moved files of {self.path}: "
+                           "DISCARD=1 puts them back first, without what was edited in patched "
+                           "files since")
             signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
             self.roll_back()
             signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
@@ -184,7 +191,8 @@ class Tree:
         return read_lines(self.pc / "applied-patches")
 
     def record(self, key: str) -> list[str]:
-        """Return the values of hash, patch or file (its hash, its path) of the last complete push."""
+        """Return the values of hash, patch or file (its hash, its path) of the last complete
+        push."""
         lines = [line.partition(" ") for line in read_lines(self.pc / ".cache-footprint")]
         return [value for name, _, value in lines if name == key]
 
@@ -213,7 +221,8 @@ class Tree:
     def as_pushed(self) -> bool:
         """Whether the patches on the tree and their files are those of the last complete push."""
         paths = {value.partition(" ")[2] for value in self.record("file")}
-        return (self.applied() == self.record("patch") and paths == {path for _, path in self.backups}
+        return (self.applied() == self.record("patch")
+                and paths == {path for _, path in self.backups}
                 and not self.differing(self.before))
 
     def take_off(self) -> None:
@@ -230,7 +239,8 @@ class Tree:
         self.copy_originals()
 
     def copy_originals(self) -> None:
-        """Make the copies anew, without any patch, by quilt's backups: the patches may be others."""
+        """Make the copies anew, without any patch, by quilt's backups:
+        the patches may be others."""
         shutil.rmtree(self.copy, ignore_errors=True)
         shutil.copytree(self.before, self.copy)
         for backup, path in reversed(self.backups):
@@ -454,7 +464,8 @@ def export(to: str, patches: list[Patch]) -> None:
     if not Path(to).is_absolute():
         raise Stop(f"DIR={to} is not absolute: DIR=$PWD/{to}")
     if (where / "series").exists():
-        raise Stop(f"{where} is a patch queue: name a new directory in it, DIR={where}/cache-footprint")
+        raise Stop(f"{where} is a patch queue: name a new directory in it, "
+                   f"DIR={where}/cache-footprint")
     for tree in series.parents:
         if any(name.startswith(f"{where.name}/") for name in pushed_from(tree, series.parent)):
             raise Stop(f"patches of an earlier export are pushed on {tree}: quilt pop -a first")

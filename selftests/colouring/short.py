@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""README's row of colouring, whose gain was counted once: results/rings.rst, made of what rings.json says."""
+"""README's row of colouring, whose gain was counted once: results/rings.rst, made of what
+rings.json says."""
 from __future__ import annotations
 
 from tools.results import store
@@ -8,7 +9,9 @@ from tools.results.figures import Row, age
 
 def gains() -> list[Row]:
     """Return the row of README's table of gains."""
-    return [Row("KSTACK_COLOUR, TASK_STRUCT_COLOUR", "64 or 128 tasks", "fewer L2 misses (colouring.rst)",
+    return [Row("KSTACK_COLOUR, TASK_STRUCT_COLOUR", "64 or 128 tasks",
+                "fewer L2 misses (colouring.rst)",
                 f"modelled, once{age(store.load(store.PUBLISHED / 'rings.json'))}",
-                "in User Mode Linux 128 threads 6 to 9 % slower, none faster; up to 1/8 of each kernel stack is unused; "
-                "more L2 misses with 256 and 512 tasks over pipes, more L1D misses with 16 over futexes")]
+                "in User Mode Linux 128 threads 6 to 9 % slower, none faster; up to 1/8 of each "
+                "kernel stack is unused; more L2 misses with 256 and 512 tasks over pipes, more "
+                "L1D misses with 16 over futexes")]

@@ -40,7 +40,8 @@ def l2_misses(lines: list[int], l1: Cache, l2: Cache) -> float:
     first = lru(lines * 4, l1)
     to_l2 = [i for i, miss in enumerate(first) if miss]
     second = lru([(lines * 4)[i] for i in to_l2], l2)
-    return sum(miss for i, miss in zip(to_l2, second, strict=True) if i >= 3 * len(lines)) / len(lines)
+    return sum(miss for i, miss in zip(to_l2, second, strict=True)
+               if i >= 3 * len(lines)) / len(lines)
 
 
 def test_walk_of_2001() -> None:

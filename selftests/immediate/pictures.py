@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The picture of immediate values: what 4096 reads add to a system call, as loads and as immediates."""
+"""The picture of immediate values: what 4096 reads add to a system call,
+as loads and as immediates."""
 from __future__ import annotations
 
 from matplotlib.figure import Figure
@@ -12,10 +13,12 @@ WIDTH = 0.38
 
 
 def immediate_reads(theme: str) -> Figure:
-    """Draw the cycles that 4096 reads of four and eight bytes add, by caches, a row of panels for each CPU model."""
+    """Draw the cycles that 4096 reads of four and eight bytes add, by caches, a row of panels for
+    each CPU model."""
     blocks = store.read("immediate", "bench")["blocks"]
     figure, panels = start(2 * len(blocks), "cycles added to a getppid()")
-    for axes, (block, width) in zip(panels, ((block, width) for block in blocks for width in (32, 64))):
+    for axes, (block, width) in zip(panels, ((block, width)
+                                             for block in blocks for width in (32, 64))):
         for number, form in enumerate(("loads", "immediates")):
             axes.bar([at + WIDTH * (number - 0.5) for at in range(len(CACHES_OF))],
                      [added(block, f"u{width}_4096_{caches}", form) for caches in CACHES_OF],

@@ -21,11 +21,12 @@ def gains() -> list[Row]:
     """Return the row of README's table of gains."""
     def pair(cell: str, cpu: str = CPU) -> str:
         return arrow(*(added(block(TABLE, cpu), cell, form) for form in FORMS))
-    return [Row("IMMEDIATE_VALUES", "4096 variables of 4 bytes in a call, hot", f"{pair('u32_4096_hot')} cycles more",
-                evidence(TABLE, CPU),
-                f"from cold caches 4096 reads of 8 bytes add {pair('u64_4096_llc')} cycles ({CPU}), hot ones of 4 bytes "
-                f"{pair('u32_4096_hot', SLOWER)} ({SLOWER}); no variable of the kernel is one: none of "
-                "those looked at would gain; setting a value interrupts all CPUs")]
+    return [Row("IMMEDIATE_VALUES", "4096 variables of 4 bytes in a call, hot",
+                f"{pair('u32_4096_hot')} cycles more", evidence(TABLE, CPU),
+                f"from cold caches 4096 reads of 8 bytes add {pair('u64_4096_llc')} cycles "
+                f"({CPU}), hot ones of 4 bytes {pair('u32_4096_hot', SLOWER)} ({SLOWER}); "
+                "no variable of the kernel is one: none of those looked at would gain; "
+                "setting a value interrupts all CPUs")]
 
 
 def model(table: Table) -> str:
@@ -42,11 +43,13 @@ def spread_added(forms: dict[str, list[float]], form: str) -> str:
 def bench(table: Table) -> str:
     """Return what 4096 reads add to a call, each CPU model's cycles beside those of the others."""
     blocks = table["blocks"]
-    lines = [["bytes", "caches", *(f"{cpu_name(block['machine'])}, {form}" for block in blocks for form in FORMS)]]
+    lines = [["bytes", "caches", *(f"{cpu_name(block['machine'])}, {form}"
+                                   for block in blocks for form in FORMS)]]
     for cell in blocks[-1]["cells"]:
         width, reads, caches = cell.partition("/")[2].split("_")
         if reads == "4096":
             lines.append([str(int(width[1:]) // 8), CACHES_OF[caches], *(
                 spread_added(block["cells"][cell], form) for block in blocks for form in FORMS)])
     about = "; ".join(f"{cpu_name(block['machine'])}, {block['date']}" for block in blocks)
-    return literal(f"cycles that 4096 reads add to a getppid(), median (quartiles): {about}\n\n{tables.columns(lines)}")
+    return literal("cycles that 4096 reads add to a getppid(), median (quartiles): "
+                   f"{about}\n\n{tables.columns(lines)}")

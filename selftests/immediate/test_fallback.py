@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Where code is not patched: the KUnit tests of immediate values on other architectures, and on um the
-generic ones of user copies.
+"""Where code is not patched: the KUnit tests of immediate values on other architectures, and on um
+the generic ones of user copies.
 
 um runs on the host, i386 in QEMU; arm64 is built only, where there is a compiler for it. Three
 kernels are built by kunit.py: by make test-full, not by make test.
@@ -63,4 +63,5 @@ def test_fallback_arm64() -> None:
     """It compiles where nothing is known of it."""
     if not shutil.which("aarch64-linux-gnu-gcc"):
         pytest.skip("no aarch64-linux-gnu-gcc (gcc-aarch64-linux-gnu of Debian)")
-    kunit("arm64", "arm64", "build", fragment("arm64", *generic().values()), "--cross_compile=aarch64-linux-gnu-")
+    kunit("arm64", "arm64", "build", fragment("arm64", *generic().values()),
+          "--cross_compile=aarch64-linux-gnu-")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What immediate values save: time, of the published table, and text in the kernel's test module, whose
-figures go to RESULTS/immediate-text.json."""
+"""What immediate values save: time, of the published table, and text in the kernel's test module,
+whose figures go to RESULTS/immediate-text.json."""
 
 import json
 import re
@@ -20,15 +20,16 @@ REX = 1             # byte that a read may have more: its branch tests all 64 bi
 
 @pytest.mark.static
 def test_reads() -> None:
-    """On each timed CPU but the one that README names 4096 hot reads add at least 44 % less, as in the original, from
-    a thrashed L2 no more than loads, and 32 hot ones no more."""
+    """On each timed CPU but the one that README names 4096 hot reads add at least 44 % less, as in
+    the original, from a thrashed L2 no more than loads, and 32 hot ones no more."""
     blocks = store.read("immediate", "bench")["blocks"]
     assert {cpu_name(block["machine"]) for block in blocks if complaints(block)} == {SLOWER}
     assert SLOWER in " ".join(row.cost for row in gains())
 
 
 def test_size() -> None:
-    """At most a byte a read more than loads with four bytes, 3 with eight, and no section of code beside.
+    """At most a byte a read more than loads with four bytes, 3 with eight,
+    and no section of code beside.
 
     Of lib/test_imv_reads.o, not linked: sections and functions as the compiler made them.
     """
@@ -48,7 +49,8 @@ def test_size() -> None:
             for what in ("loads", "immediates") for width in ("u32", "u64")}
     rows |= {"table": found["__imv_table"] / sites}
     results = environment.results() / "immediate-text.json"
-    results.write_text(json.dumps({"kind": "counted", "unit": "bytes a read, with its branch", "rows": rows}, indent=1))
+    results.write_text(json.dumps({"kind": "counted", "unit": "bytes a read, with its branch",
+                                   "rows": rows}, indent=1))
     assert rows["immediates_u32"] <= rows["loads_u32"] + REX, rows
     assert rows["immediates_u64"] <= rows["loads_u64"] + 3, rows
     assert rows["table"] == TABLE, rows

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Pictures of slow rep movsb: cycles by the distance of the addresses, a panel for each CPU model."""
+"""Pictures of slow rep movsb: cycles by the distance of the addresses,
+a panel for each CPU model."""
 from __future__ import annotations
 
 from typing import Any
@@ -16,8 +17,8 @@ DISTANCES = (0, 1, 4, 16, 64, 256, 1024, 4095)
 
 
 def by_distance(block: dict[str, Any], rows: str, copy: str) -> tuple[list[int], list[float]]:
-    """Return distances and median cycles of a copy, from rows MEASURE/BYTES/FIRST-LAST: a step where
-    the next row begins, a slope over distances that were not timed."""
+    """Return distances and median cycles of a copy, from rows MEASURE/BYTES/FIRST-LAST: a step
+    where the next row begins, a slope over distances that were not timed."""
     spans = {}
     for cell, copies in block["cells"].items():
         measure, _, span = cell.rpartition("/")
@@ -47,7 +48,8 @@ def movsb_distance(theme: str) -> Figure:
     """Draw a copy of 4 KiB, mainline's and the series', a panel for each CPU model."""
     blocks = [block for block in store.read("movsb", "bench")["blocks"]
               if by_distance(block, "hot/4096", "series")[0]]
-    figure, panels = start(len(blocks), f"cycles, of which {STAC_CLAC} are assumed for STAC and CLAC")
+    figure, panels = start(len(blocks),
+                           f"cycles, of which {STAC_CLAC} are assumed for STAC and CLAC")
     for axes, block in zip(panels, blocks):
         for copy, name, colour in (("movsb", "mainline", THEMES[theme][0]),
                                    ("series", "this series", THEMES[theme][1])):
@@ -72,5 +74,7 @@ def pread_distance(theme: str) -> Figure:
     return figure
 
 
-DRAWN = {"movsb-distance": (f"{TIMED}: cycles of a 4 KiB copy by the distance of its addresses", movsb_distance),
-         "pread-distance": (f"{TIMED}: cycles of pread() of 32 KiB on an unpatched kernel", pread_distance)}
+DRAWN = {"movsb-distance": (f"{TIMED}: cycles of a 4 KiB copy by the distance of its addresses",
+                            movsb_distance),
+         "pread-distance": (f"{TIMED}: cycles of pread() of 32 KiB on an unpatched kernel",
+                            pread_distance)}

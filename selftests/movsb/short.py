@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The short form of the table of slow rep movsb, for the group's page, and README's row of gains."""
+"""The short form of the table of slow rep movsb, for the group's page,
+and README's row of gains."""
 from __future__ import annotations
 
 from typing import Any
@@ -23,7 +24,8 @@ def at(cells: dict[str, Any], measure: str, size: int, distance: int) -> dict[st
     for cell, copies in cells.items():
         kind, bytes_of, deltas = cell.split("/")
         first, _, last = deltas.partition("-")
-        if (kind, int(bytes_of)) == (measure, size) and int(first) <= distance <= int(last or first):
+        if ((kind, int(bytes_of)) == (measure, size)
+                and int(first) <= distance <= int(last or first)):
             return dict(copies)
     raise KeyError(f"{measure}/{size}: no distance {distance}")
 
@@ -42,7 +44,8 @@ def bench(table: Table) -> str:
                                       for name in ("movsb", "series"))])
         parts.append(literal(
             f"{cpu_name(timed['machine'])}, {timed['date']}, series {timed['series']}\n"
-            "cycles of the time-stamp counter for a copy back to back, median, at three distances\n\n"
+            "cycles of the time-stamp counter for a copy back to back, median, "
+            "at three distances\n\n"
             f"{tables.columns(rows)}"))
     return "\n".join(parts)
 
@@ -52,10 +55,11 @@ def gains() -> list[Row]:
     def pair(cpu: str, measure: str, size: int, distance: int) -> str:
         copies = at(block(TABLE, cpu)["cells"], measure, size, distance)
         return arrow(copies["movsb"][0], copies["series"][0], plus=STAC_CLAC)
-    cost = (f"single copies of 128 bytes take {pair('Zen 3', 'isolated', 128, 1024)} cycles (Zen 3), of 1 KiB "
-            f"{pair('Zen 4', 'isolated', 1024, 1024)} (Zen 4); back to back, at random distances, 128 bytes "
-            f"{pair('Zen 4', 'random', 128, RANDOM)} (Zen 4)")
+    cost = (f"single copies of 128 bytes take {pair('Zen 3', 'isolated', 128, 1024)} cycles "
+            f"(Zen 3), of 1 KiB {pair('Zen 4', 'isolated', 1024, 1024)} (Zen 4); back to back, "
+            f"at random distances, 128 bytes {pair('Zen 4', 'random', 128, RANDOM)} (Zen 4)")
     return [
         Row("X86_MOVSB_DISTANCE", f"4 KiB copies, (dst - src) mod 4096 in 1..{last}",
-            f"{pair(cpu, 'hot', 4096, 8)} cycles", evidence(TABLE, cpu), cost if cpu == "Zen 3" else "")
+            f"{pair(cpu, 'hot', 4096, 8)} cycles", evidence(TABLE, cpu),
+            cost if cpu == "Zen 3" else "")
         for cpu, last in (("Zen 3", 31), ("Zen 4", 15))]

@@ -24,8 +24,8 @@ PLANTED = (f'"mov %%rcx, %%rax; rep movsb; {PART}mov %%rax, %%rcx; sub %%rax, %%
            'sub %%rax, %%rsi; rep movsb"')
 TIMED = pytest.mark.skipif(
     not (environment.tree() / LOOPS).is_dir(),
-    reason="the program is assembled with headers of the kselftest x86/copyloops, a preparation that "
-           "this group does not need")
+    reason="the program is assembled with headers of the kselftest x86/copyloops, a preparation "
+           "that this group does not need")
 # A line about a cell that is slower than the rule allows, with the two times
 ELSEWHERE = re.compile(r"(hot|isolated)/\d+/\d+: series ")
 
@@ -88,8 +88,8 @@ def test_distance() -> None:
 
 @pytest.mark.static
 @pytest.mark.xfail(strict=True, raises=AssertionError,
-                   reason="the check is more than 3 cycles slower on Zen 4 and Zen 3, and more than 5 "
-                          "one at a time on Zen 3, in 1 to 4 % of the cells")
+                   reason="the check is more than 3 cycles slower on Zen 4 and Zen 3, and more "
+                          "than 5 one at a time on Zen 3, in 1 to 4 % of the cells")
 def test_distance_elsewhere() -> None:
     """It is not slower at other distances."""
     assert not published(elsewhere=True)

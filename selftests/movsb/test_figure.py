@@ -28,7 +28,8 @@ def part(block: dict[str, Any]) -> float:
 
 
 @pytest.mark.full
-@pytest.mark.skipif("fsrm" not in machine()["copy flags"].split(), reason="the table refuses a CPU without FSRM")
+@pytest.mark.skipif("fsrm" not in machine()["copy flags"].split(),
+                    reason="the table refuses a CPU without FSRM")
 def test_reproduce_one_figure() -> None:
     """`make bench SHORT=1` after `make apply` gives the part of the time that README's row has for
     this CPU model; on a CPU that no table has, it gives a file that results-add takes."""

@@ -14,8 +14,10 @@ from tools.bench.measure import LOOPS, assemble, command
 HERE = Path(__file__).resolve().parent
 MEMCPY, USER = "arch/x86/lib/memcpy_64.S", "arch/x86/lib/copy_user_64.S"
 # What the stub headers of copyloops do not have
-STUBS = ("SYM_FUNC_START_LOCAL(name)=name:", "SYM_FUNC_ALIAS_MEMFUNC(name,of)=", "SYM_PIC_ALIAS(name)=")
-CPUS = {"zen3": "X86_FEATURE_FSRM | X86_FEATURE_ZEN3", "zen4": "X86_FEATURE_FSRM | X86_FEATURE_ZEN4",
+STUBS = ("SYM_FUNC_START_LOCAL(name)=name:", "SYM_FUNC_ALIAS_MEMFUNC(name,of)=",
+         "SYM_PIC_ALIAS(name)=")
+CPUS = {"zen3": "X86_FEATURE_FSRM | X86_FEATURE_ZEN3",
+        "zen4": "X86_FEATURE_FSRM | X86_FEATURE_ZEN4",
         "other": "X86_FEATURE_FSRM"}
 MIN_CASES = 500_000
 
@@ -30,11 +32,13 @@ def tree() -> Path:
 
 def compare(directory: Path, file: Path, cpu: str) -> subprocess.CompletedProcess[str]:
     """Run memcpy.c with a file as it is on a CPU."""
-    defines = ["-DCONFIG_X86_MOVSB_DISTANCE", f"-DCPU_HAS={CPUS[cpu]}", *(f"-D{stub}" for stub in STUBS)]
+    defines = ["-DCONFIG_X86_MOVSB_DISTANCE", f"-DCPU_HAS={CPUS[cpu]}",
+               *(f"-D{stub}" for stub in STUBS)]
     objects = assemble(tree(), directory, ((str(file), f"{cpu}.o", defines),))
     program = directory / cpu
     command("gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-o", program, HERE / "memcpy.c", *objects)
-    return subprocess.run([program], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    return subprocess.run([program], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                          check=False)
 
 
 @pytest.mark.parametrize("cpu", CPUS)
@@ -61,7 +65,8 @@ def test_memcpy_control(tmp_path: Path, right: str, wrong: str) -> None:
 
 @pytest.mark.parametrize("found_by, right, wrong", [
     ("copy_bytes", "jae .Lblocks\n\tjmp .Llarge_string", "jae .Llast_word\n\tjmp .Llarge_string"),
-    ("copy_residue", "jmp .Llarge_string\n#endif", "jmp .Lexit\n#endif")], ids=["block", "elsewhere"])
+    ("copy_residue", "jmp .Llarge_string\n#endif", "jmp .Lexit\n#endif")],
+    ids=["block", "elsewhere"])
 def test_mutants(tmp_path: Path, found_by: str, right: str, wrong: str) -> None:
     """A mistake in what Zen 3 does above 256 bytes is found by copyloops."""
     failed = failures_with(tree(), USER, tmp_path, right, wrong, "-q", "rep_movs_alternative_zen3")

@@ -35,4 +35,5 @@ def nontemporal(theme: str) -> Figure:
     return figure
 
 
-DRAWN = {"nontemporal": (f"{TIMED}: time of writes past the caches, 1: as long as through them", nontemporal)}
+DRAWN = {"nontemporal": (f"{TIMED}: time of writes past the caches, 1: as long as through them",
+                         nontemporal)}

@@ -17,7 +17,8 @@ PUBLISHED_ONLY = "Zen 5"
 
 
 def wrong(blocks: list[dict[str, Any]]) -> list[str]:
-    """Return what the rule of the table says against its blocks of today's program, but for SLOWER."""
+    """Return what the rule of the table says against its blocks of today's program,
+    but for SLOWER."""
     todays = [block for block in blocks if "minimum" in block]
     if not any(cpu_name(block["machine"]) != PUBLISHED_ONLY for block in todays):
         return ["not shown on any CPU model"]

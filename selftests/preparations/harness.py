@@ -26,10 +26,11 @@ def build(tree: Path, output: Path, program: str = "copyloops", **variables: Pat
 
 
 def sweep(program: Path, *words: str) -> tuple[dict[str, bool], int, float]:
-    """Run the full sweep, or what words say; returns the verdicts of subtests, the number of cases, the seconds."""
+    """Run the full sweep, or what words say; returns the verdicts of subtests, the number of cases,
+    the seconds."""
     start = time.monotonic()
-    done = subprocess.run([program, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                          timeout=300)
+    done = subprocess.run([program, *words], stdin=subprocess.DEVNULL, capture_output=True,
+                          text=True, timeout=300)
     seconds = time.monotonic() - start
     results = re.findall(r"^(not )?ok \d+ (.*)$", done.stdout, re.M)
     verdicts = {name: not bad for bad, name in results}
@@ -65,7 +66,8 @@ def mistake(tree: Path, file: str, directory: Path, right: str, wrong: str) -> P
     return found
 
 
-def failures_with(tree: Path, file: str, directory: Path, right: str, wrong: str, *words: str) -> list[str]:
+def failures_with(tree: Path, file: str, directory: Path, right: str, wrong: str,
+                  *words: str) -> list[str]:
     """Return the subtests that fail with a mistake in one of the routines; words are sweep()'s."""
     for routine in ROUTINES:
         shutil.copy(tree / routine, directory)

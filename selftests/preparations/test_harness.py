@@ -80,7 +80,8 @@ MISTAKES = {
     # The second word before the first: after a fault in the first it stays behind
     "order": ("store_hole_bytes", "\tmove_word (%rsi), (%rdi)\n\tcmpl $16,%ecx\n\tjbe .Llast_word\n"
               "\tmove_word 8(%rsi), 8(%rdi)\n",
-              "\tcmpl $16,%ecx\n\tjbe .Llast_word\n\tmove_word 8(%rsi), 8(%rdi)\n\tmove_word (%rsi), (%rdi)\n"),
+              "\tcmpl $16,%ecx\n\tjbe .Llast_word\n\tmove_word 8(%rsi), 8(%rdi)\n"
+              "\tmove_word (%rsi), (%rdi)\n"),
     "last": ("copy_bytes", '-16(%rsi,%rcx)', '-15(%rsi,%rcx)'),
     "step": ("copy_bytes", "addq $32,%rdi", "addq $24,%rdi"),
     "count": ("load_fault_residue", "subq $32,%rcx\n", "subq $40,%rcx\n"),
@@ -92,5 +93,6 @@ MISTAKES = {
 def test_rep_movs_control(tmp_path: Path, found_by: str, right: str, wrong: str) -> None:
     """A mistake in rep_movs_alternative() is found, an order of two moves by the page in front."""
     routine = "rep_movs_alternative_movsq"
-    failed = failures_with(Sources.from_env().kernel(), ROUTINES[0], tmp_path, right, wrong, "-q", routine)
+    failed = failures_with(Sources.from_env().kernel(), ROUTINES[0], tmp_path, right, wrong,
+                           "-q", routine)
     assert f"{routine} {found_by}" in failed, failed

@@ -7,7 +7,8 @@ from tools.results.figures import Row, arrow, evidence, timed
 
 def gains() -> list[Row]:
     """Return the row of README's table of gains."""
-    both, none = (timed("usercopy/bench", "Zen 4", "calls/8", name) for name in ("sigprocmask_both", "sigprocmask"))
-    return [Row("smallcopies (always)", "rt_sigprocmask() that sets and gets", f"{arrow(both, none)} cycles at most",
-                evidence("usercopy/bench", "Zen 4"),
+    both, none = (timed("usercopy/bench", "Zen 4", "calls/8", name)
+                  for name in ("sigprocmask_both", "sigprocmask"))
+    return [Row("smallcopies (always)", "rt_sigprocmask() that sets and gets",
+                f"{arrow(both, none)} cycles at most", evidence("usercopy/bench", "Zen 4"),
                 "text grows, drm_ioctl() by 429 bytes; random sizes mispredict branches")]

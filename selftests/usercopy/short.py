@@ -24,13 +24,14 @@ def pair(cpu: str, cell: str, copy: str) -> str:
 def gains() -> list[Row]:
     """Return the rows of README's table of gains."""
     return [
-        Row("x86_usercopy=unrolled", "256 bytes, hot", f"{pair(INTEL, 'hot/256', 'unrolled')} cycles",
-            evidence("usercopy/bench", INTEL),
+        Row("x86_usercopy=unrolled", "256 bytes, hot",
+            f"{pair(INTEL, 'hot/256', 'unrolled')} cycles", evidence("usercopy/bench", INTEL),
             "slower at all hot sizes where functions return by safe-RET")]
 
 
 def default(block: Table) -> str:
-    """Return the copy that a CPU makes without options: rep movsb, or the series' rep_movs_alternative()."""
+    """Return the copy that a CPU makes without options: rep movsb, or the series'
+    rep_movs_alternative()."""
     return "fsrm" if "fsrm" in block["machine"]["copy flags"].split() else "erms"
 
 
@@ -40,10 +41,12 @@ def bench(table: Table) -> str:
     for size in SIZES:
         found = [(block["cells"][f"hot/{size}"], default(block)) for block in table["blocks"]]
         rows.append([str(size), *(" / ".join(f"{copies[name][0]:.1f}" if name in copies else "-"
-                                             for name in (first, *COPIES)) for copies, first in found)])
+                                             for name in (first, *COPIES))
+                                  for copies, first in found)])
     about = "; ".join(f"{cpu_name(block['machine'])}: {block['date']}, series {block['series']}"
                       for block in table["blocks"])
-    low = ", ".join(cpu_name(block["machine"]) for block in table["blocks"] if not has_baseline(block))
+    low = ", ".join(cpu_name(block["machine"]) for block in table["blocks"]
+                    if not has_baseline(block))
     low = low and "\n" + wrapped("the first two are called by a function that ends in a plain ret, "
                                  f"so they are too low where returns are mitigated: {low}")
     return literal("cycles of the time-stamp counter for a hot copy, median: "

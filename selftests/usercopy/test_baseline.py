@@ -20,8 +20,9 @@ def returns_of(program: Path) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for text in command("objdump", "-d", "--no-show-raw-insn", program).split("\n\n"):
         if name := re.search(r"^[0-9a-f]+ <(\w+)>:$", text, re.M):
-            found[name[1]] = {"thunk" if "thunk" in word else "ret"
-                              for word in re.findall(r"\t(ret|jmp +\S+ <__x86_return_thunk>)", text)}
+            found[name[1]] = {
+                "thunk" if "thunk" in word else "ret"
+                for word in re.findall(r"\t(ret|jmp +\S+ <__x86_return_thunk>)", text)}
     return found
 
 

@@ -21,9 +21,11 @@ CLANG = "19"  # the kernel needs 17.0.1, plain clang of Debian 12 is 14
 TOOLS = {"clang": "clang", "ld.lld": "lld", "llvm-ar": "llvm", "llvm-nm": "llvm",
          "llvm-objcopy": "llvm"}
 OPTIONS = ("CONFIG_X86_USERCOPY_VARIANTS=y", "CONFIG_X86_USERCOPY_CONST=y")
-SUITES = {"usercopy", "usercopy_faults", "unsafe_copy", "usercopy_x86", "immediate", "nontemporal_write"}
-OBJECTS = ("arch/x86/kernel/cpu/common.o", "lib/usercopy.o", "kernel/signal.o", "kernel/time/time.o",
-           "fs/readdir.o", "lib/tests/usercopy_faults_kunit.o", "lib/tests/unsafe_copy_kunit.o")
+SUITES = {"usercopy", "usercopy_faults", "unsafe_copy", "usercopy_x86", "immediate",
+          "nontemporal_write"}
+OBJECTS = ("arch/x86/kernel/cpu/common.o", "lib/usercopy.o", "kernel/signal.o",
+           "kernel/time/time.o", "fs/readdir.o", "lib/tests/usercopy_faults_kunit.o",
+           "lib/tests/unsafe_copy_kunit.o")
 
 
 def boot_of_clang(name: str, config: str, tests: str, megabytes: int, seconds: int
@@ -66,7 +68,8 @@ def test_i386(tmp_path: Path) -> None:
         return done.stderr
 
     must("tinyconfig")
-    wanted = (*OPTIONS, "CONFIG_KUNIT=y", "CONFIG_USERCOPY_FAULTS_KUNIT_TEST=y", "CONFIG_UNSAFE_COPY_KUNIT_TEST=y")
+    wanted = (*OPTIONS, "CONFIG_KUNIT=y", "CONFIG_USERCOPY_FAULTS_KUNIT_TEST=y",
+              "CONFIG_UNSAFE_COPY_KUNIT_TEST=y")
     with (tmp_path / ".config").open("a", encoding="utf-8") as config:
         config.write("".join(f"{line}\n" for line in wanted))
     must("olddefconfig")

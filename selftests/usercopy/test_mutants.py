@@ -2,8 +2,8 @@
 """The KUnit tests of user copies find mistakes in what they test: each mutant is killed.
 
 A mutant is the module of a test with one change in a header of the tree, of this group, movsb or
-smallcopies. It is built for the kernel vm and loaded there, in a boot of its own; a mutant that ends
-the kernel is killed as well. Those of the functions in assembly are in test_variants.py.
+smallcopies. It is built for the kernel vm and loaded there, in a boot of its own; a mutant that
+ends the kernel is killed as well. Those of the functions in assembly are in test_variants.py.
 """
 from __future__ import annotations
 
@@ -48,14 +48,17 @@ class Mutant:
 MUTANTS = {
     "none": Mutant(HEADER, "(n) >= 64", "(n) >= 64", "", test=SMALL),
     "last_word": Mutant(HEADER, "(n) - 8, u64", "(n) - 7, u64", "Oops", times=2, test=SMALL),
-    "word_tail": Mutant(HEADER, "(n) > 8 && (n) % 8 > 4", "(n) > 8 && (n) % 8 > 5", "const_sizes", test=SMALL),
+    "word_tail": Mutant(HEADER, "(n) > 8 && (n) % 8 > 4", "(n) > 8 && (n) % 8 > 5", "const_sizes",
+                        test=SMALL),
     "third_byte": Mutant(HEADER, "(n) == 1 || (n) == 3", "(n) == 1", "const_sizes", test=SMALL),
-    "four_bytes": Mutant(HEADER, "(n) >= 4 && (n) < 8", "(n) > 4 && (n) < 8", "const_sizes", test=SMALL),
-    "half_word": Mutant(HEADER, "move(dst, src, 24, u64", "move(dst, src, 24, u32", "const_sizes", test=SMALL),
+    "four_bytes": Mutant(HEADER, "(n) >= 4 && (n) < 8", "(n) > 4 && (n) < 8", "const_sizes",
+                         test=SMALL),
+    "half_word": Mutant(HEADER, "move(dst, src, 24, u64", "move(dst, src, 24, u32", "const_sizes",
+                        test=SMALL),
     "loop_step": Mutant(HEADER, "__ucu_at += 8", "__ucu_at += 16", "any_sizes", test=SMALL),
     "loop_word": Mutant(HEADER, "__ucu_at, u64", "__ucu_at, u32", "any_sizes", test=SMALL),
-    "user_as_kernel": Mutant(HEADER, "*(const type *)((src) + (at))", "*(const type *)((dst) + (at))",
-                             "Oops", test=SMALL),
+    "user_as_kernel": Mutant(HEADER, "*(const type *)((src) + (at))",
+                             "*(const type *)((dst) + (at))", "Oops", test=SMALL),
     "const_none": Mutant(HEADER, "(n) == 8))", "(n) == 8))", ""),
     "const_width": Mutant(HEADER, "get_user(*(u32 *)to, (const u32 __user *)from)",
                           "get_user(*(u16 *)to, (const u16 __user *)from)", "const_copies"),
@@ -63,15 +66,17 @@ MUTANTS = {
                              "return get_user_const(to, from, n) ? n : 0", "const_faults"),
     "to_not_again": Mutant(HEADER, "if (likely(!put_user_const(to, from, n)))\n\t\t\treturn 0",
                            "return put_user_const(to, from, n) ? n : 0", "const_faults"),
-    "no_zeroes": Mutant(HEADER, "memset(to, 0, n);\n\t\t\treturn n", "return n", "injected_failures"),
+    "no_zeroes": Mutant(HEADER, "memset(to, 0, n);\n\t\t\treturn n", "return n",
+                        "injected_failures"),
     "no_failure": Mutant(HEADER, "if (should_fail_usercopy()) {", "if (0) {", "injected_failures"),
     "larger_structure": Mutant(HEADER, "else if (usize > ksize)", "else if (0)", "struct_copies"),
     "site_none": Mutant(SITE, "jb 402f", "jb 402f", "", test=SITES),
-    "site_entry": Mutant(SITE, "_ASM_EXTABLE_UA(1b + COPY_USER_MOVSB_AT, 2b)", "", "Oops", test=SITES),
+    "site_entry": Mutant(SITE, "_ASM_EXTABLE_UA(1b + COPY_USER_MOVSB_AT, 2b)", "", "Oops",
+                         test=SITES),
     "site_word": Mutant(SITE, "402:	rep movsb", "402:	rep movsw", "residues", test=SITES),
     # As many bytes, which .org counts
-    "site_count": Mutant(SITE, "	call rep_movs_alternative\\n", "	decl %%ecx; nopl (%%rax)\\n", "residues",
-                         test=SITES),
+    "site_count": Mutant(SITE, "	call rep_movs_alternative\\n", "	decl %%ecx; nopl (%%rax)\\n",
+                         "residues", test=SITES),
 }
 
 

@@ -29,5 +29,6 @@ MORE = {
     *(pytest.param(*MORE[name], id=name, marks=pytest.mark.full) for name in MORE)])
 def test_variant_control(tmp_path: Path, found_by: str, right: str, wrong: str) -> None:
     """A mistake is found by the property that it breaks."""
-    failed = failures_with(Sources.from_env().kernel(), f"arch/x86/lib/{STRING}_64.S", tmp_path, right, wrong)
+    failed = failures_with(Sources.from_env().kernel(), f"arch/x86/lib/{STRING}_64.S", tmp_path,
+                           right, wrong)
     assert found_by in failed, failed

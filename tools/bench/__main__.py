@@ -3,9 +3,9 @@
 selftests/GROUP/bench*.py, keeps medians and quartiles in
 Documentation/results/GROUP/bench*.json, or in a file for another checkout (share.py).
 
-The figures are of this machine: a run replaces those of its CPU model and hypervisor only. A difference counts
-when it is larger than the noise: the same copy, measured as two. What breaks a table's own rule is
-published, then named with exit status 1.
+The figures are of this machine: a run replaces those of its CPU model and hypervisor only. A
+difference counts when it is larger than the noise: the same copy, measured as two. What breaks a
+table's own rule is published, then named with exit status 1.
 
 Exit status: 0 done, 1 it does not build or run or cannot be published, 2 usage, 130 interrupted.
 """

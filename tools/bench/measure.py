@@ -128,14 +128,16 @@ def keep(group: str, block: dict[str, Any], name: str = "bench") -> None:
     there = store.file_of(group, name).exists()
     blocks = store.read(group, name)["blocks"] if there else []
     others = [other for other in blocks if not same_model(other["machine"], block["machine"])]
-    store.publish(group, name, {"kind": "timed", "unit": block.get("unit", UNIT), "blocks": [*others, block]})
+    store.publish(group, name, {"kind": "timed", "unit": block.get("unit", UNIT),
+                                "blocks": [*others, block]})
 
 
 def files_of(group: str, name: str) -> list[str]:
-    """Return what a table depends on besides its group's patches: files below the repository, and what
-    PATCHES of the program names, "patches of GROUP" of other groups."""
+    """Return what a table depends on besides its group's patches: files below the repository, and
+    what PATCHES of the program names, "patches of GROUP" of other groups."""
     program = importlib.import_module(f"selftests.{group}.{name}")
-    files = [os.path.normpath(f"selftests/{group}/{file}") for file in (f"{name}.py", *program.PROGRAMS)]
+    files = [os.path.normpath(f"selftests/{group}/{file}")
+             for file in (f"{name}.py", *program.PROGRAMS)]
     return [*files, *getattr(program, "PATCHES", ())]
 
 
@@ -143,9 +145,9 @@ def measure(group: str, name: str, tree: Path, rounds: int, made_by: str
             ) -> tuple[dict[str, Any], list[str]]:
     """Run selftests/GROUP/NAME.py; return its block, and what breaks the table's own rule.
 
-    tree: with the series pushed; rounds: how often each copy has its turn; made_by: the command that
-    the block names. Raises OSError, BenchError, and ValueError for a tree or a repository of which no
-    result is published.
+    tree: with the series pushed; rounds: how often each copy has its turn; made_by: the command
+    that the block names. Raises OSError, BenchError, and ValueError for a tree or a repository of
+    which no result is published.
     """
     program = importlib.import_module(f"selftests.{group}.{name}")
     depends = store.ready(group, files_of(group, name), tree)

@@ -28,18 +28,20 @@ def write(file: Path, blocks: dict[str, Block]) -> None:
     """Write blocks by table, as GROUP/NAME. Raises OSError."""
     cells = sum(len(block["cells"]) for block in blocks.values())
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps({"cells": cells, "blocks": blocks}, indent=1) + "\n", encoding="utf-8")
+    file.write_text(json.dumps({"cells": cells, "blocks": blocks}, indent=1) + "\n",
+                    encoding="utf-8")
 
 
 def faults(table: str, block: Block) -> list[str]:
-    """Return what keeps a block out of a table. Raises KeyError, TypeError or ValueError for what has
-    not the form of a block."""
+    """Return what keeps a block out of a table. Raises KeyError, TypeError or ValueError for what
+    has not the form of a block."""
     group, name = table.split("/")
     published = store.read(group, name)["blocks"]
     today = series_hash(store.queue_of_today().patches)
     least = max([ROUNDS, *(old["rounds"] for old in published
                            if same_model(old["machine"], block["machine"]))])
-    measures = [{cell.partition("/")[0] for cell in each["cells"]} for each in (published[-1], block)]
+    measures = [{cell.partition("/")[0] for cell in each["cells"]}
+                for each in (published[-1], block)]
     found = [f"field {field!r} is not there, or not known" for field in
              [*({*block} ^ {*published[-1]}), *({*block["machine"]} ^ MACHINE)]]
     found += [why for wrong, why in (
@@ -50,7 +52,8 @@ def faults(table: str, block: Block) -> list[str]:
         (measures[0] != measures[1], "it has not the cells of this table")) if wrong]
     found += [f"{cell}, {copy}: {figures}" for cell, copies in block["cells"].items()
               for copy, figures in copies.items()
-              if not (all(map(math.isfinite, figures)) and 0 < figures[1] <= figures[0] <= figures[2])]
+              if not (all(map(math.isfinite, figures))
+                      and 0 < figures[1] <= figures[0] <= figures[2])]
     if not found:
         shown(group, name, block)
     return found
@@ -64,7 +67,8 @@ def read(file: Path) -> dict[str, Block]:
         wrong = [f"{table}: {why}" for table in blocks for why in faults(table, blocks[table])]
         counted = sum(len(block["cells"]) for block in blocks.values())
     except KeyError as error:
-        raise ValueError(f"{file}: no {error.args[0]!r} where a block of make bench SHORT=1 has it") from None
+        raise ValueError(f"{file}: no {error.args[0]!r} where a block of make bench SHORT=1 "
+                         "has it") from None
     except (TypeError, AttributeError, IndexError, ValueError):
         raise ValueError(f"{file}: truncated, or not a file of make bench SHORT=1") from None
     if not blocks or counted != stated:

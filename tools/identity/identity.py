@@ -20,8 +20,8 @@ was preprocessed is kept, too, in CACHE/identity: kbuild preprocesses there what
 whichever clone it is in.
 
 Environment: tools/environment.py (CACHE is where it builds), CC, LLVM, KCFLAGS as for
-tools/kernel.sh, FRESH=1. --all compiles every object. Exit status: 0 the same or no gated patch, 1 differences
-or a failed build, 2 nothing could be compared.
+tools/kernel.sh, FRESH=1. --all compiles every object. Exit status: 0 the same or no gated patch, 1
+differences or a failed build, 2 nothing could be compared.
 """
 
 from __future__ import annotations

@@ -235,8 +235,8 @@ def test_script_failed_build(queue: Path) -> None:
 def test_every_object() -> None:
     """The rule about texts hides nothing: with every object compiled, none differs."""
     env = {name: value for name, value in os.environ.items() if name != "GROUP"}
-    done = subprocess.run([ROOT / "tools/run", "tools.identity.identity", "--all"], env=env, text=True,
-                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+    done = subprocess.run([ROOT / "tools/run", "tools.identity.identity", "--all"], env=env,
+                          text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, check=False)
     assert done.returncode == 0, done.stdout[-3000:]
     assert " 0 differ" in done.stdout and " 0 the same by their text" in done.stdout, (

@@ -188,7 +188,8 @@ def make_parser() -> Parser:
         add(f"--{name}", action="extend", nargs="+", default=[], metavar=metavar, help=about)
     add("--instructions", action="store_true", help="count them, too, a repeated one each time")
     add("--variables", action="store_true", help="count the kernel's static variables, too")
-    add("--fields", action="store_true", help="name the fields of task_structs that are touched, by pahole")
+    add("--fields", action="store_true",
+        help="name the fields of task_structs that are touched, by pahole")
     add("--cpuid", default="", metavar="NAME=VALUE,...",
         type=matching(r"([+-]?[\w.-]+(=[\w.-]+)?(,|$))*", "NAME=VALUE with commas between them"),
         help="what the guest's CPUID says, as QEMU's -cpu takes it")

@@ -73,8 +73,8 @@ def expected(geometry: dict[str, Any]) -> dict[str, Expected]:
     """
     sizes = [geometry[level]["size"] for level in LEVELS]
     if sizes[0] < 16 * KIB or sizes[2] < 64 * KIB or sum(sizes) >= 3072 * KIB:
-        raise ValueError("the arithmetic is for an L1D of 16 KiB and more, an LLC of 64 KiB and more, "
-                         "and less than 3 MiB in all")
+        raise ValueError("the arithmetic is for an L1D of 16 KiB and more, an LLC of 64 KiB and "
+                         "more, and less than 3 MiB in all")
     large, small, stores_nt = 64 * KIB // LINE, 16 * KIB // LINE, 16 * KIB // 8
 
     def cold_loads(bytes_: int) -> Expected:

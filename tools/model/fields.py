@@ -74,8 +74,8 @@ def touched(counted: dict[str, Any] | None, fields: list[Field]) -> list[list[An
     """Return the fields that are touched, in their order: name, offset and size in bytes, and the
     shares of the objects in which they are loaded, and stored.
 
-    counted: of one kind of objects, as the plugin counts them, None for none of it. What lies in the
-    same four bytes counts as touched, too. What is behind the structure is named by its line.
+    counted: of one kind of objects, as the plugin counts them, None for none of it. What lies in
+    the same four bytes counts as touched, too. What is behind the structure is named by its line.
     """
     if not counted:
         return []

@@ -17,8 +17,8 @@ SYSCALLS = ("sigprocmask", "clock_getres", "epoll_ctl", "sigaltstack", "sigactio
 
 
 def test_calibration(calibrate: Result, larger: Result, full: Result) -> None:
-    """Each pattern counts what arithmetic says for the geometry, no label more or less; with that of
-    another geometry the comparison fails."""
+    """Each pattern counts what arithmetic says for the geometry, no label more or less; with that
+    of another geometry the comparison fails."""
     for result in (calibrate, larger, full):
         patterns = expected(result["geometry"])
         assert set(result["labels"]) == set(patterns)
@@ -121,7 +121,8 @@ def test_reads_immediates(reads: Result) -> None:
                 if function["name"] == f"{name} [test_imv_reads]") for name in names)
             calls = labels[names[0]]["units"]
             assert calls == labels[names[1]]["units"] == 5
-            # The return address, in each, and five words each way of an interrupt that arrives there
+            # The return address, in each, and five words each way of an interrupt that arrives
+            # there
             assert {loads["stores"], immediates["stores"]} <= {0, 5}
             assert immediates["loads"] - immediates["stores"] == calls
             assert loads["loads"] - loads["stores"] == (number + 1) * calls
@@ -139,8 +140,8 @@ def test_immediate_symbols(calls: Result) -> None:
 
 
 def test_ioctl_inline(ioctl: Result) -> None:
-    """System calls and ioctls with small structures execute no copy function, and fewer instructions
-    and accesses than those that do."""
+    """System calls and ioctls with small structures execute no copy function, and fewer
+    instructions and accesses than those that do."""
     labels = ioctl["labels"]
     copies = {"_copy_from_user", "_copy_to_user", "rep_movs_alternative"}
     inline = ("constant", "set_winsize", "get_winsize", "gem_flink", "get_cap", *SYSCALLS)
@@ -157,7 +158,8 @@ def test_ioctl_inline(ioctl: Result) -> None:
 def test_movsb_window(pread_zen4: Result, pread_zen3: Result, pread_zen5: Result,
                       pread_intel: Result) -> None:
     """Zen 3 and Zen 4 move the copies that their rep movsb is slow for by words, those of users by
-    rep_movs_alternative() and others in memcpy(), and no other copy; other CPUs none. KUnit's instructions_* know both ends exactly."""
+    rep_movs_alternative() and others in memcpy(), and no other copy; other CPUs none. KUnit's
+    instructions_* know both ends exactly."""
     def moved(result: Result) -> set[str]:
         labels = result["labels"].items()
         assert len(labels) == 12 and all(label["units"] == 5 for _, label in labels)

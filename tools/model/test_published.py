@@ -27,12 +27,14 @@ def test_published_results(of: Published) -> None:
     table = store.read(of.group, "model")
     assert KEYS | ({"other kernels"} if of.others else set()) == set(table)
     assert set(table.get("other kernels", {})) == set(of.others)
-    assert {"release", "compiler", "image", "bytes"} == set(table["kernel"]) and table["kernel"]["bytes"]
+    assert ({"release", "compiler", "image", "bytes"} == set(table["kernel"])
+            and table["kernel"]["bytes"])
     assert set(table["runs"]) == set(of.runs) == {cell.partition("/")[0] for cell in table["cells"]}
     for name, arguments in of.runs.items():
         run = table["runs"][name]
         settings = (word.removeprefix("--set=") for word in arguments)
-        given = dict(word.split("=", 1) for word in settings if "=" in word and not word.startswith("--"))
+        given = dict(word.split("=", 1) for word in settings
+                     if "=" in word and not word.startswith("--"))
         assert run["workload"] == arguments[0]
         assert run["words"] == {**WORKLOADS[arguments[0]].words, **given}, name
         for word in arguments[1:]:

@@ -50,10 +50,11 @@ WORKLOADS = {
     "calibrate": Workload(
         "", "calibrate.c", {}, cpus=2, append=("maxcpus=1",),
         geometry={"l1d": "32K:8", "l2": "256K:8", "llc": "1M:16"}),
-    "crossing": Workload("context switch", "ring.c", _RINGS | {"tasks": "2:4:8:16:32"}, "__switch_to_asm",
-                         cpus=2, labels=True),
+    "crossing": Workload("context switch", "ring.c", _RINGS | {"tasks": "2:4:8:16:32"},
+                         "__switch_to_asm", cpus=2, labels=True),
     "ioctl": Workload("ioctl", "calls.c", {"calls": "100"}, instructions=True),
-    "leader": Workload("round", "leader.c", {"rounds": "500", "warm": "50", "perturb": "0"}, cpus=5),
+    "leader": Workload("round", "leader.c", {"rounds": "500", "warm": "50", "perturb": "0"},
+                       cpus=5),
     "pread": Workload("system call", "calls.c", {"calls": "20"}, instructions=True),
     "reads": Workload("system call", "calls.c", {"calls": "20", "thrash_kib": "2048"}),
     "ring": Workload(

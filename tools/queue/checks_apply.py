@@ -80,8 +80,8 @@ def refreshed(queue: Queue, sources: Sources, scratch: Path) -> dict[str, bytes]
 
 
 def check_refresh_stable(queue: Queue, sources: Sources, tmp_path: Path) -> list[str]:
-    """quilt refresh after each push leaves every patch as it is: with no mode bit, no rename, no empty
-    hunk and no file without one."""
+    """quilt refresh after each push leaves every patch as it is: with no mode bit, no rename, no
+    empty hunk and no file without one."""
     try:
         after = refreshed(queue, sources, tmp_path)
     except ValueError as error:

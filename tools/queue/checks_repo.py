@@ -133,10 +133,13 @@ def check_readme(root: Path) -> list[str]:
 
 
 def check_phrases(root: Path) -> list[str]:
-    """No phrase of PHRASES is more often in README, the pages, covers and changelogs than it was."""
-    texts = [path.read_text() for path in (root / "README.md", *(root / "Documentation").glob("*.rst"),
-                                           *(root / "patches").glob("*.cover"))]
-    texts += [path.read_text().partition("\n---\n")[0] for path in (root / "patches").glob("*/*.patch")]
+    """No phrase of PHRASES is more often in README, the pages,
+    covers and changelogs than it was."""
+    texts = [path.read_text()
+             for path in (root / "README.md", *(root / "Documentation").glob("*.rst"),
+                          *(root / "patches").glob("*.cover"))]
+    texts += [path.read_text().partition("\n---\n")[0]
+              for path in (root / "patches").glob("*/*.patch")]
     text = " ".join(" ".join(texts).split())
     counts = {phrase: len(re.findall(rf"\b(?:{phrase})\b", text, re.I)) for phrase in PHRASES}
     return [f"'{phrase}': {counts[phrase]} times, at most {most}: say {plain}"

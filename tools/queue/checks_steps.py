@@ -161,7 +161,8 @@ class Stepper:
         elif status and not broken:
             broken[""] = f"make: {first_error(text, '')}"
         self.warnings = {name: lines for name, lines in self.warnings.items() if name not in broken}
-        return {name: self.warnings.get(name, []) for name in objects} | {name: [] for name in out}, broken
+        return ({name: self.warnings.get(name, []) for name in objects}
+                | {name: [] for name in out}, broken)
 
     def left_out(self, name: str) -> bool:
         """Whether the Makefile of its directory leaves an object out of this configuration."""
@@ -217,7 +218,8 @@ def run_steps(queue: Queue, sources: Sources, config: Path, build: Path) -> tupl
     tree = fingerprint(listing(kernel), set(queue.paths))
     words = compiler(stepper.config)
     cc = " ".join(words).replace("LLVM=1", "clang").replace("LLVM=", "clang").removeprefix("CC=")
-    inputs = {"tree": tree, "config": stepper.config, "code": code, "make": [stepper.checker, *words],
+    inputs = {"tree": tree, "config": stepper.config, "code": code,
+              "make": [stepper.checker, *words],
               "sparse": proofs.version("sparse"), "tools": proofs.toolchain(*cc.split()),
               "variables": proofs.variables()}
     known = proofs.Proofs("steps")

@@ -73,7 +73,8 @@ def run_on(words: list[str], patches: Sequence[Patch], kernel: Path, tool: str
         done = run([*words, *(patch.path for patch in new)], kernel,
                    env={"HOME": str(new[0].path.parent)})
         if done.returncode > 1 or done.returncode and not done.stdout:
-            raise RuntimeError(f"{words[1]}: exit status {done.returncode}: {last_lines(done.stdout)}")
+            raise RuntimeError(f"{words[1]}: exit status {done.returncode}: "
+                               f"{last_lines(done.stdout)}")
         lines = done.stdout.splitlines(keepends=True)
         for patch in new:
             output[patch.name] = "".join(line for line in lines if len(new) == 1

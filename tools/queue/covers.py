@@ -29,7 +29,8 @@ class Cover:
 
 
 def patches_of(queue: Queue, name: str, words: list[str]) -> list[Patch]:
-    """Return the patches that a set names; raises ValueError for a word that names none, or many."""
+    """Return the patches that a set names; raises ValueError for a word that names none,
+    or many."""
     found: list[Patch] = []
     for word in words:
         group = [patch for group in queue.groups if group.name == word for patch in group.patches]
@@ -48,7 +49,8 @@ def load_covers(queue: Queue) -> dict[str, Cover]:
         subject, to, words = (" ".join(str(mail[key] or "").split())
                               for key in ("Subject", "To", "Patches"))
         covers[path.stem] = Cover(
-            path.stem, subject, [address for _, address in email.utils.getaddresses([to]) if address],
+            path.stem, subject,
+            [address for _, address in email.utils.getaddresses([to]) if address],
             patches_of(queue, path.stem, words.split()), str(mail.get_payload()))
     return covers
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 """make rebase-report: how the patches go onto the tree of another version, by group.
 
-A patch applies as it is, with an offset, with fuzz, or merges (its change of the base and that between the two
-versions touch other lines, as for git cherry-pick); else it fails, is left out, and the next ones are tried without
-it. The tree is only read. Exit status: 0 all go, 1 one fails or there is no such tree.
+A patch applies as it is, with an offset, with fuzz, or merges (its change of the base and that
+between the two versions touch other lines, as for git cherry-pick); else it fails, is left out, and
+the next ones are tried without it. The tree is only read. Exit status: 0 all go, 1 one fails or
+there is no such tree.
 """
 
 from __future__ import annotations
@@ -27,9 +28,10 @@ KINDS = (APPLY, OFFSET, FUZZ, MERGE, FAIL)
 
 
 def patched(patch: Patch, work: Path, fuzz: int, *more: str) -> tuple[bool, list[str]]:
-    """Run patch on the copies; return whether it went, and what it says of hunks that are not as they were."""
-    done = run(["patch", "-p1", f"-F{fuzz}", "-E", "-f", "--no-backup-if-mismatch", "-r", "-", *more, "-i", patch.path],
-               work)
+    """Run patch on the copies; return whether it went,
+    and what it says of hunks that are not as they were."""
+    done = run(["patch", "-p1", f"-F{fuzz}", "-E", "-f", "--no-backup-if-mismatch", "-r", "-",
+                *more, "-i", patch.path], work)
     file, said = "", []
     for line in done.stdout.splitlines():
         file = line.partition("ing file ")[2] or file
@@ -53,9 +55,11 @@ class Report:
         self.work.mkdir(exist_ok=True)
 
     def blob(self, number: int, path: str, into: Path) -> Path:
-        """Write the base's file after `number` patches, an empty one where there is none; return it."""
+        """Write the base's file after `number` patches, an empty one where there is none;
+        return it."""
         entry = self.states.files(number).get(path)
-        into.write_text(must(["git", "cat-file", "blob", entry.split()[1]], self.states.repo) if entry else "")
+        into.write_text(must(["git", "cat-file", "blob", entry.split()[1]], self.states.repo)
+                        if entry else "")
         return into
 
     def merged(self, number: int, patch: Patch, scratch: Path) -> bool:
@@ -65,8 +69,10 @@ class Report:
             ours = scratch / "ours"
             there = (self.work / path).is_file()
             ours.write_text((self.work / path).read_text() if there else "")
-            before, after = (self.blob(at, path, scratch / name) for at, name in ((number, "before"), (number + 1, "after")))
-            if there != (path in self.states.files(number)) or run(["git", "merge-file", "-q", ours, before, after]).returncode:
+            before, after = (self.blob(at, path, scratch / name)
+                             for at, name in ((number, "before"), (number + 1, "after")))
+            if (there != (path in self.states.files(number))
+                    or run(["git", "merge-file", "-q", ours, before, after]).returncode):
                 return False
             results[path] = ours.read_text()
         for path, text in results.items():
@@ -81,7 +87,8 @@ class Report:
                 _, said = patched(patch, self.work, fuzz)
                 fuzzy = [line for line in said if "fuzz" in line]
                 return (FUZZ if fuzzy else OFFSET if said else APPLY), "; ".join(fuzzy)
-        why = [line for line in patched(patch, self.work, 0, "--dry-run")[1] if "succeeded" not in line]
+        why = [line for line in patched(patch, self.work, 0, "--dry-run")[1]
+               if "succeeded" not in line]
         return (MERGE, "") if self.merged(number, patch, scratch) else (FAIL, "; ".join(why))
 
     def run(self, scratch: Path) -> None:
@@ -95,9 +102,10 @@ class Report:
         for group in self.queue.groups:
             ours = {patch.name: self.found[patch.name] for patch in group.patches}
             count = Counter(kind for kind, _ in ours.values())
-            out.append(f"{group.name}: {', '.join(f'{count[kind]} {kind}' for kind in KINDS if count[kind])}")
-            out += [f"  {name}: {kind}{': ' * bool(detail)}{detail}" for name, (kind, detail) in ours.items()
-                    if kind in (FUZZ, FAIL)]
+            out.append(f"{group.name}: "
+                       f"{', '.join(f'{count[kind]} {kind}' for kind in KINDS if count[kind])}")
+            out += [f"  {name}: {kind}{': ' * bool(detail)}{detail}"
+                    for name, (kind, detail) in ours.items() if kind in (FUZZ, FAIL)]
         return out
 
 

@@ -41,7 +41,8 @@ test_groups_needs = no_finding(checks.check_groups_needs)
 
 def test_selftest_apply(builder: Builder, tmp_path: Path) -> None:
     good = States(builder.patch(SUBJECT).write(), builder.sources, tmp_path / "good")
-    # A context line that is not in the base: patch would need fuzz. git quiltimport takes less context.
+    # A context line that is not in the base: patch would need fuzz.
+    # git quiltimport takes less context.
     queue = builder.alter(SUBJECT, " line 17\n", " line seventeen\n")
     for way in ("quilt", "patch", "git_am"):
         some(checks.check_apply(queue, good, way, tmp_path), SUBJECT.split()[-1])

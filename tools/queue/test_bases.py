@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Trees of other versions: which groups make apply brings there, and that the patches of another form are the series'."""
+"""Trees of other versions: which groups make apply brings there, and that the patches of another
+form are the series'."""
 from __future__ import annotations
 
 import re
@@ -24,8 +25,8 @@ QUEUES = sorted((ROOT / "configs/bases.d").iterdir())
 
 @pytest.mark.static
 def test_bases_forms() -> None:
-    """The queue of a version has patches of the series, in its order: links where the form is the same, else files
-    with the same header; its groups are those of the table."""
+    """The queue of a version has patches of the series, in its order: links where the form is the
+    same, else files with the same header; its groups are those of the table."""
     series = {patch.name: patch for patch in groups.queue().patches}
     for directory in QUEUES:
         queue = load_queue(directory)
@@ -41,25 +42,31 @@ def test_bases_forms() -> None:
 @pytest.mark.parametrize(("version", "group", "says"), [
     ("6.1.9", "", "is Linux 6.1.9, the series is for 7.3, 7.2, 6.18, 6.12 (FORCE=1"),
     ("6.12.9", "nontemporal", "Linux 6.12 takes the groups movsb, not nontemporal (FORCE=1"),
-    ("7.2.9", "hotlines", "Linux 7.2 takes the groups movsb smallcopies usercopy, not hotlines (FORCE=1"),
+    ("7.2.9", "hotlines",
+     "Linux 7.2 takes the groups movsb smallcopies usercopy, not hotlines (FORCE=1"),
 ])
 def test_bases_refused(tmp_path: Path, version: str, group: str, says: str) -> None:
-    """A version that the table does not have, or a group that does not go there: one line, and nothing is done."""
-    tree = write_files(tmp_path, {"Makefile": MAKEFILE.format(*version.split(".")), "arch/Kconfig": "#\n"})
+    """A version that the table does not have, or a group that does not go there: one line, and
+    nothing is done."""
+    tree = write_files(tmp_path, {"Makefile": MAKEFILE.format(*version.split(".")),
+                                  "arch/Kconfig": "#\n"})
     done = run("apply", tree, Path(), GROUP=group)
-    assert done.returncode == 1 and len(done.stderr.splitlines()) == 1 and says in done.stderr, done.stderr
+    assert (done.returncode == 1 and len(done.stderr.splitlines()) == 1
+            and says in done.stderr), done.stderr
     assert sorted(path.name for path in tree.iterdir()) == ["Makefile", "arch"]
 
 
 @pytest.mark.parametrize(("version", "names"), PACKAGED)
 def test_bases_apply(tmp_path: Path, version: str, names: list[str]) -> None:
-    """The groups of a version go onto the newest source of it that Debian has, without fuzz, and off it again."""
+    """The groups of a version go onto the newest source of it that Debian has, without fuzz, and
+    off it again."""
     own = ROOT / "configs/bases.d" / version
     paths = touched(load_queue(own if own.is_dir() else ROOT).choose(names))
-    (tmp_path / "list").write_text("".join(f"{path}\n" for path in ["Makefile", "arch/Kconfig", *paths]))
+    (tmp_path / "list").write_text("".join(f"{path}\n"
+                                           for path in ["Makefile", "arch/Kconfig", *paths]))
     tree = tmp_path / "linux"
-    got = subprocess.run([ROOT / "tools/bases.sh", version, tree, tmp_path / "list"], check=False, capture_output=True,
-                         text=True, stdin=subprocess.DEVNULL)
+    got = subprocess.run([ROOT / "tools/bases.sh", version, tree, tmp_path / "list"], check=False,
+                         capture_output=True, text=True, stdin=subprocess.DEVNULL)
     if got.returncode == 3:
         pytest.skip(got.stderr.strip())
     assert got.returncode == 0, got.stderr

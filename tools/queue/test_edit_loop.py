@@ -46,7 +46,8 @@ def test_edit_loop(queue: Queue, sources: Sources, tmp_path: Path) -> None:
     root = ROOT
     apart = {root / ".git", root / "build", environment.build()}
     shutil.copytree(root, tmp_path, symlinks=True, dirs_exist_ok=True,
-                    ignore=lambda where, names: [name for name in names if Path(where, name) in apart])
+                    ignore=lambda where, names: [name for name in names
+                                                 if Path(where, name) in apart])
     copied = load_queue(tmp_path)
     tree = copy_originals(copied, sources, tmp_path / "build/linux")
     none(by_quilt(copied, tree))

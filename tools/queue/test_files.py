@@ -37,13 +37,16 @@ def test_selftest_parser(builder: Builder) -> None:
 
 def test_selftest_series_files(builder: Builder) -> None:
     (builder.patches / "stray.patch").write_text("")
-    builder.patch(SUBJECT).series += ["gone.patch", builder.series[-1], "# --- group: immediate ---"]
-    builder.group("usercopy").group("immediate", "nonsense").group("usercopy").series.append(checks.GATE)
+    builder.patch(SUBJECT).series += ["gone.patch", builder.series[-1],
+                                      "# --- group: immediate ---"]
+    builder.group("usercopy").group("immediate", "nonsense").group("usercopy").series.append(
+        checks.GATE)
     (builder.patches / "series").unlink()
     found = checks.check_series_files(builder.write())
-    some(found, "stray.patch: not in series", "gone.patch: in series", "more than once", "not a symlink")
-    some(found, "usercopy more than once", "needs 'nonsense': 0 earlier patches", "series: 2 lines '# --- gated",
-         "malformed: # --- group: immediate")
+    some(found, "stray.patch: not in series", "gone.patch: in series", "more than once",
+         "not a symlink")
+    some(found, "usercopy more than once", "needs 'nonsense': 0 earlier patches",
+         "series: 2 lines '# --- gated", "malformed: # --- group: immediate")
 
 
 def test_selftest_covers(builder: Builder) -> None:
@@ -53,8 +56,8 @@ def test_selftest_covers(builder: Builder) -> None:
     whole = "Subject: A set\nPatches: lib-b lib-a\n\n" + "\n".join(PARTS[1:]) + "\n" + "x" * 73
     for name in ("one", "two"):
         (builder.patches / f"{name}.cover").write_text(whole)
-    some(check_covers(queue), "lib-b-add-it.patch: in 2 sets", "one.cover: no To", "one.cover: no 'Test:'",
-         "one.cover:7: 73 columns", "one.cover: not in the order")
+    some(check_covers(queue), "lib-b-add-it.patch: in 2 sets", "one.cover: no To",
+         "one.cover: no 'Test:'", "one.cover:7: 73 columns", "one.cover: not in the order")
 
 
 def test_selftest_headers_complete(builder: Builder) -> None:

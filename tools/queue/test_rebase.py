@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""make rebase-report on trees of another version: a patch applies, with an offset or fuzz, merges, or fails."""
+"""make rebase-report on trees of another version: a patch applies, with an offset or fuzz, merges,
+or fails."""
 import os
 import subprocess
 import sys
@@ -20,9 +21,10 @@ def report(builder: Builder, tree: Path) -> subprocess.CompletedProcess[str]:
     build = builder.root / "build"
     build.mkdir()
     (build / "linux").symlink_to(builder.base)
-    return subprocess.run([sys.executable, "-B", "-m", "tools.queue.rebase"], cwd=ROOT, check=False, capture_output=True,
-                          text=True, stdin=subprocess.DEVNULL, env=os.environ | {
-                              "KDIR": str(tree), "QUEUE": str(builder.patches), "BUILD": str(build)})
+    return subprocess.run([sys.executable, "-B", "-m", "tools.queue.rebase"], cwd=ROOT,
+                          check=False, capture_output=True, text=True, stdin=subprocess.DEVNULL,
+                          env=os.environ | {"KDIR": str(tree), "QUEUE": str(builder.patches),
+                                            "BUILD": str(build)})
 
 
 @pytest.mark.parametrize(("old", "new", "kind", "code"), [
@@ -39,18 +41,22 @@ def test_rebase_report(tmp_path: Path, old: str, new: str, kind: str, code: int)
     files = {**OTHER, "lib/a.c": LINES.replace(old, new)}
     tree = write_files(tmp_path / "linux", files)
     said = report(builder, tree)
-    assert said.returncode == code and f"preparations: {kind}\n" in said.stdout, said.stdout + said.stderr
+    assert (said.returncode == code
+            and f"preparations: {kind}\n" in said.stdout), said.stdout + said.stderr
     assert (tree / "lib/a.c").read_text() == files["lib/a.c"]
 
 
 def test_rebase_merges(tmp_path: Path) -> None:
     """A hunk whose middle was changed between the versions merges, as it does for git."""
     builder = Builder(tmp_path / "queue")
-    builder.edit(SUBJECT, {"lib/a.c": LINES.replace("line 20\n", "changed 20\n").replace("line 24\n", "changed 24\n")})
+    builder.edit(SUBJECT, {"lib/a.c": LINES.replace("line 20\n", "changed 20\n")
+                           .replace("line 24\n", "changed 24\n")})
     builder.write()
-    tree = write_files(tmp_path / "linux", {**OTHER, "lib/a.c": LINES.replace("line 22\n", "line twenty-two\n")})
+    tree = write_files(tmp_path / "linux", {
+        **OTHER, "lib/a.c": LINES.replace("line 22\n", "line twenty-two\n")})
     said = report(builder, tree)
-    assert said.returncode == 0 and "preparations: 1 merge\n" in said.stdout, said.stdout + said.stderr
+    assert (said.returncode == 0
+            and "preparations: 1 merge\n" in said.stdout), said.stdout + said.stderr
 
 
 def test_rebase_refuses(tmp_path: Path) -> None:
@@ -58,4 +64,5 @@ def test_rebase_refuses(tmp_path: Path) -> None:
     builder = Builder(tmp_path / "queue").patch(SUBJECT)
     builder.write()
     said = report(builder, tmp_path)
-    assert said.returncode == 1 and said.stderr == f"rebase-report: error: {tmp_path} is not a Linux source tree\n"
+    assert (said.returncode == 1 and said.stderr
+            == f"rebase-report: error: {tmp_path} is not a Linux source tree\n")

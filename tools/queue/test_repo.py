@@ -49,5 +49,6 @@ def test_selftest_repo_links(tmp_path: Path) -> None:
 
 def test_selftest_repo_readme(tmp_path: Path) -> None:
     (tmp_path / "Makefile").write_text("help: ; @echo\n")
-    (tmp_path / "README.md").write_text("```\n$ make help && make -C tools x\nmake gone CONFIG=1\n```\n")
+    (tmp_path / "README.md").write_text(
+        "```\n$ make help && make -C tools x\nmake gone CONFIG=1\n```\n")
     assert checks.check_readme(tmp_path) == ["README.md: make gone: no such target"]

@@ -492,15 +492,17 @@ def test_robust_groups(mini: Mini, monkeypatch: pytest.MonkeyPatch) -> None:
     ("mail SET=movsb RFC=yes", "RFC=1"), ("mail SET=movsb SIGNOFF=0", "SIGNOFF=1"),
     ("model ARGS=foo", "rings"), ("model-tables GROUP=movsb", "hotlines"),
     ("results-add FILE=foo", "make bench SHORT=1"), ("test GROUP=foo", "movsb"),
-    ("test JOB=kasan", "make test-full"), ("test-full JOB=foo", "kasan"), ("help JOB=foo", "JOB=list"),
-    ("bench SHORT=1 ROUNDS=30", "leave ROUNDS= out"), ("bench ROUNDS=3", "at least 15"),
-    ("bench GROUP=hotlines", "movsb"), ("kernel GROUP=foo", "movsb"), ("GROUP=foo", "movsb")])
+    ("test JOB=kasan", "make test-full"), ("test-full JOB=foo", "kasan"),
+    ("help JOB=foo", "JOB=list"), ("bench SHORT=1 ROUNDS=30", "leave ROUNDS= out"),
+    ("bench ROUNDS=3", "at least 15"), ("bench GROUP=hotlines", "movsb"),
+    ("kernel GROUP=foo", "movsb"), ("GROUP=foo", "movsb")])
 def test_usage_first(tmp_path: Path, words: str, choice: str) -> None:
     """A wrong word ends make with one line that names the choice, before anything is made."""
     env = {key: value for key, value in os.environ.items() if not key.startswith(GIVEN)}
     done = subprocess.run(["make", f"BUILD={tmp_path}/build", *words.split()], cwd=ROOT, env=env,
                           stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
-    lines = [line for line in done.stderr.splitlines() if not re.match(r"make(\[\d+\])?: \*\*\*", line)]
+    lines = [line for line in done.stderr.splitlines()
+             if not re.match(r"make(\[\d+\])?: \*\*\*", line)]
     assert done.returncode == 2 and len(lines) == 1 and choice in lines[0], done.stderr
     assert not (tmp_path / "build").exists()
 
@@ -574,7 +576,8 @@ def test_robust_branch(mini: Mini) -> None:
     mini.passes("branch", KDIR=tree)
     (name,) = branches(tree)
     assert git(tree, "rev-list", "--count", f"main..{name}") == "16" and untouched(tree)
-    last = "Ann Example <ann@example.org> lib: Change file 15: A counter starts at zero, which nobody wants."
+    last = ("Ann Example <ann@example.org> lib: Change file 15: "
+            "A counter starts at zero, which nobody wants.")
     assert git(tree, "log", "-1", "--format=%an <%ae> %s: %b", name) == last
     mini.passes("apply")
     for file in git(tree, "ls-tree", "-r", "--name-only", name, "lib/").splitlines():
@@ -621,7 +624,8 @@ def move(mini: Mini, request: pytest.FixtureRequest) -> tuple[str, dict[str, str
 
 
 def signalled(mini: Mini, how: int, at: int, command: str) -> int:
-    """Run a command of tree.py that gets a signal at a file that it moves; returns its exit code."""
+    """Run a command of tree.py that gets a signal at a file that it moves;
+    returns its exit code."""
     hooked = mini.work / "hooked"
     hooked.write_text(HOOKED)
     hooked.chmod(0o755)

@@ -25,10 +25,11 @@ def pytest(root: Path, *words: str) -> tuple[int, str]:
 
 
 def test_every_test_runs(tmp_path: Path) -> None:
-    """The stages of test.sh and lint.sh, and the slow jobs, have each test that pytest finds, and none
-    twice; so has one that is new in a folder that had none, and it fails its stage."""
+    """The stages of test.sh and lint.sh, and the slow jobs, have each test that pytest finds, and
+    none twice; so has one that is new in a folder that had none, and it fails its stage."""
     copy = tmp_path / "copy"
-    shutil.copytree(ROOT, copy, symlinks=True, ignore=shutil.ignore_patterns("build", ".git", "__pycache__"))
+    shutil.copytree(ROOT, copy, symlinks=True,
+                    ignore=shutil.ignore_patterns("build", ".git", "__pycache__"))
     planted = copy / "tools/bench/test_planted.py"
     planted.write_text("def test_planted():\n    assert 0\n")
     scripts = "".join((ROOT / f"tools/{name}.sh").read_text() for name in ("test", "lint"))
@@ -42,6 +43,7 @@ def test_every_test_runs(tmp_path: Path) -> None:
     slow = [test for test in collect("--stage=full")
             if any(fnmatch.fnmatchcase(re.sub(r"\[.*", "", test), f"{name}*") for name in named)]
     assert sorted([*sum(found.values(), []), *slow]) == sorted(collect())
-    stage, = (stage for stage, tests in found.items() if any("test_planted" in test for test in tests))
+    stage, = (stage for stage, tests in found.items()
+              if any("test_planted" in test for test in tests))
     code, said = pytest(copy, f"--stage={stage}", str(planted))
     assert code == 1 and "1 failed" in said, said

@@ -16,12 +16,15 @@ pytestmark = pytest.mark.robust
 
 
 def run(command: str, tree: Path, patches: Path, **more: str) -> subprocess.CompletedProcess[str]:
-    """Run a command of tools.tree, or tools.status, on a tree. patches: the queue, "." for the series; more: variables."""
+    """Run a command of tools.tree, or tools.status, on a tree. patches: the queue, "." for the
+    series; more: variables."""
     program = ["tools.status"] if command == "status" else ["tools.tree", command]
-    env = {name: value for name, value in os.environ.items() if name not in ("GROUP", "FORCE", "DISCARD", "CONFIG", "QUEUE")}
+    env = {name: value for name, value in os.environ.items()
+           if name not in ("GROUP", "FORCE", "DISCARD", "CONFIG", "QUEUE")}
     more |= {} if patches == Path() else {"QUEUE": str(patches)}
-    return subprocess.run([ROOT / "tools/run", *program], capture_output=True, text=True, check=False,
-                          stdin=subprocess.DEVNULL, env=env | {"KDIR": str(tree)} | more)
+    return subprocess.run([ROOT / "tools/run", *program], capture_output=True, text=True,
+                          check=False, stdin=subprocess.DEVNULL,
+                          env=env | {"KDIR": str(tree)} | more)
 
 
 def test_status(tmp_path: Path) -> None:
@@ -35,17 +38,19 @@ def test_status(tmp_path: Path) -> None:
     tree = write_files(tmp_path / "linux", kernel_files())
     assert "no patch of the series" in run("status", tree, builder.patches).stdout
     pushed = run("apply", tree, builder.patches).stdout
-    assert "scripts/config -e FEATURE\n" in pushed and "run time: feature= vm.feature_min\n" in pushed
+    assert ("scripts/config -e FEATURE\n" in pushed
+            and "run time: feature= vm.feature_min\n" in pushed)
     (tree / "lib/other.c").write_text("int edited;\n")
     (tree / ".config").write_text("CONFIG_FEATURE=y\n")
     said = run("status", tree, builder.patches)
     assert said.returncode == 0
-    for line in ("Linux 7.3.4", "immediate: 1 of 1 patches; FEATURE=y; feature= vm.feature_min", "movsb: 1 of 1 patches\n",
-                 "edited since: lib/other.c"):
+    for line in ("Linux 7.3.4", "immediate: 1 of 1 patches; FEATURE=y; feature= vm.feature_min",
+                 "movsb: 1 of 1 patches\n", "edited since: lib/other.c"):
         assert line in said.stdout, said.stdout
 
 
 def test_status_refuses(tmp_path: Path) -> None:
     """What is no kernel tree gets one line."""
     said = run("status", tmp_path, ROOT / "patches")
-    assert said.returncode == 1 and said.stderr.splitlines() == [f"status: error: {tmp_path} is not a Linux source tree"]
+    assert said.returncode == 1 and said.stderr.splitlines() == [
+        f"status: error: {tmp_path} is not a Linux source tree"]

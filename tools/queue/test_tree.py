@@ -66,18 +66,21 @@ def test_base_config_debian() -> None:
 @pytest.mark.static
 def test_selftest_checkpatch(builder: Builder, kernel: Path, tmp_path: Path) -> None:
     waivers = tmp_path / "waivers"
-    waivers.write_text("# why\n* CODE_INDENT spaces here\nother.patch CODE_INDENT not there\n* LONG_LINE\n")
+    waivers.write_text("# why\n* CODE_INDENT spaces here\n"
+                       "other.patch CODE_INDENT not there\n* LONG_LINE\n")
     builder.edit(SUBJECT, {"MAINTAINERS": "X\nF:\tlib/one.c\n", "lib/one.c": GOOD_C})
     queue = builder.alter(SUBJECT, "+\treturn 1;", "+        return 1;  ")
     found = checks.check_checkpatch(queue, kernel, waivers)
-    some(found, "TRAILING_WHITESPACE", "unused: other.patch CODE_INDENT", "no reason: '* LONG_LINE'")
+    some(found, "TRAILING_WHITESPACE", "unused: other.patch CODE_INDENT",
+         "no reason: '* LONG_LINE'")
     assert not any("ERROR:CODE_INDENT" in line for line in found)
 
 
 @pytest.mark.static
 def test_selftest_get_maintainer(builder: Builder, kernel: Path) -> None:
     builder.edit("nowhere: Count", {"nowhere/at/all.txt": "1\n"})
-    some(checks.check_get_maintainer(builder.write(), kernel, builder.base), "nowhere-count.patch: ")
+    some(checks.check_get_maintainer(builder.write(), kernel, builder.base),
+         "nowhere-count.patch: ")
 
 
 @pytest.mark.static

@@ -62,8 +62,9 @@ def gains() -> str:
     for rows in gain_rows().values():
         for row in rows:
             table.append(f"| {' | '.join(row[:-1])} |")
-            costs += textwrap.wrap(row.cost and f"* {row.option}: {row.cost}", WIDTH, subsequent_indent="  ",
-                                   break_long_words=False, break_on_hyphens=False)
+            costs += textwrap.wrap(row.cost and f"* {row.option}: {row.cost}", WIDTH,
+                                   subsequent_indent="  ", break_long_words=False,
+                                   break_on_hyphens=False)
     return "\n".join([*table, "", "What it costs, and where it is slower:", "", *costs])
 
 

@@ -48,8 +48,8 @@ def about(block: dict[str, Any]) -> str:
 
 
 def start(panels: int, values: str) -> tuple[Figure, list[Axes]]:
-    """Return a figure with panels, two in a row to be readable on a narrow screen, that have one axis
-    of values, with its label."""
+    """Return a figure with panels, two in a row to be readable on a narrow screen, that have one
+    axis of values, with its label."""
     rows, columns = (panels + 1) // 2, min(panels, 2)
     figure = Figure(figsize=(3.6 * columns, 2.9 * rows), layout="constrained")
     axes = list(figure.subplots(rows, columns, sharey=True, squeeze=False).flat)

@@ -94,9 +94,10 @@ def digest(data: bytes) -> str:
 
 
 def group_hash(queue: Queue, group: str) -> str:
-    """Return the hash of a group's paths and lines in order, without documents, kselftests and where the
-    hunks are: a hunk that another patch moved is the same."""
-    files = [file for of in queue.groups if of.name == group for patch in of.patches for file in patch.files
+    """Return the hash of a group's paths and lines in order, without documents, kselftests and
+    where the hunks are: a hunk that another patch moved is the same."""
+    files = [file for of in queue.groups if of.name == group
+             for patch in of.patches for file in patch.files
              if file.path.startswith(BUILT) or not file.path.startswith(UNBUILT)]
     return digest(repr([(file.path, file.hunks) for file in files]).encode())
 
@@ -133,7 +134,8 @@ def depends(group: str, files: Iterable[str]) -> dict[str, str]:
 
 def edited(tree: Path) -> list[str]:
     """Return the patched files of a tree that were edited; raises ValueError for no pushed tree."""
-    done = subprocess.run([environment.ROOT / "tools/run", "tools.tree", "edited"], capture_output=True, text=True,
+    done = subprocess.run([environment.ROOT / "tools/run", "tools.tree", "edited"],
+                          capture_output=True, text=True,
                           env=os.environ | {"KDIR": str(tree)}, check=False)
     if done.returncode:
         raise ValueError(done.stderr.strip().removeprefix("edited: error: "))
@@ -185,8 +187,8 @@ def tables() -> Iterator[tuple[str, str, Table]]:
 
 
 def stale(kinds: tuple[str, ...] = ("timed", "modelled")) -> list[str]:
-    """Return a line for each table of these kinds, or file of a page that was counted once, that is not
-    of today's files.
+    """Return a line for each table of these kinds, or file of a page that was counted once, that is
+    not of today's files.
 
     A block of a CPU model that is not this machine's is listed with its series, and is no stale
     one. Raises as read().

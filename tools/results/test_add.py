@@ -52,7 +52,8 @@ def test_add(whole: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixtur
 
 @pytest.mark.parametrize(("change", "says"), [
     (lambda block: block.update(series="0123456789abcdef"), "of series 0123456789abcdef, here is"),
-    (lambda block: block["machine"].update(host="alpha"), "field 'host' is not there, or not known"),
+    (lambda block: block["machine"].update(host="alpha"),
+     "field 'host' is not there, or not known"),
     (lambda block: block.update(user="alpha"), "field 'user'"),
     (lambda block: block.pop("date"), "field 'date'"),
     (lambda block: block["machine"].pop("tsc_khz"), "field 'tsc_khz'"),
@@ -80,7 +81,8 @@ def test_add_refuses(whole: dict[str, Any], tmp_path: Path, capsys: pytest.Captu
 
 def test_add_truncated(whole: dict[str, Any], tmp_path: Path,
                        capsys: pytest.CaptureFixture[str]) -> None:
-    """A part of a file is refused, as none is; a short run needs a tree, not the name of a group."""
+    """A part of a file is refused, as none is; a short run needs a tree,
+    not the name of a group."""
     (tmp_path / "file").write_text(json.dumps(whole)[:-9], encoding="utf-8")
     for name, says in (("file", "truncated"), ("none", "No such file")):
         assert command("--add", tmp_path / name) == 1

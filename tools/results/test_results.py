@@ -16,7 +16,8 @@ from tools.results.machine import cpu
 from tools.series import load_queue
 
 PATCH = "Subject: a patch\n\n{message}\n---\n--- a/file\n+++ b/file\n@@ -1 +1 @@\n-old\n+{line}\n"
-KSELFTEST = "--- a/tools/testing/selftests/a.c\n+++ b/tools/testing/selftests/a.c\n@@ -1 +1 @@\n-old\n+new\n"
+KSELFTEST = ("--- a/tools/testing/selftests/a.c\n+++ b/tools/testing/selftests/a.c\n"
+             "@@ -1 +1 @@\n-old\n+new\n")
 SERIES = ("# --- group preparations: before all ---\none.patch\n"
           "# --- group toy: a toy ---\ntwo.patch\n")
 TABLES = pytest.mark.parametrize(("group", "name"), [row[:2] for row in store.tables()])
@@ -75,8 +76,8 @@ def test_no_includes() -> None:
 
 @static
 def test_gains() -> None:
-    """README's table of gains and list of costs have short rows of each feature and the figures of today's tables; a
-    figure that is changed is found."""
+    """README's table of gains and list of costs have short rows of each feature and the figures of
+    today's tables; a figure that is changed is found."""
     table = pages.gains().split("\n\n")[0].splitlines()
     rows = pages.gain_rows()
     assert set(rows) == {group.name for group in store.queue_of_today().groups} - {"preparations"}
@@ -155,7 +156,8 @@ def test_dirty_is_refused(repository: Path, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="no kernel tree with the series"):
         store.refusal(["programs"], tree)
     queue = minikernel.make_queue(tmp_path / "queue", 2)
-    subprocess.run([environment.ROOT / "tools/run", "tools.tree", "apply"], check=True, capture_output=True,
+    subprocess.run([environment.ROOT / "tools/run", "tools.tree", "apply"], check=True,
+                   capture_output=True,
                    env=os.environ | {"KDIR": str(tree), "QUEUE": str(queue), "GROUP": ""})
     assert store.refusal(["programs"], tree) == ""
     patched = tree / "lib/file0.c"
@@ -177,8 +179,8 @@ def test_dirty_is_refused(repository: Path, tmp_path: Path) -> None:
 
 
 def test_pictures() -> None:
-    """The pictures are those of today's tables, to the byte, README and the pages have each of them,
-    and nothing else is among them."""
+    """The pictures are those of today's tables, to the byte, README and the pages have each of
+    them, and nothing else is among them."""
     drawn = pictures.files()
     assert set(pictures.PICTURES.iterdir()) == set(drawn)
     for path, picture in drawn.items():

@@ -34,7 +34,8 @@ def test_kselftests_alone(tmp_path: Path) -> None:
 
 
 def test_kselftests_out(tmp_path: Path) -> None:
-    """OUT= with files of the user is refused; a failed build leaves an earlier result and no other file."""
+    """OUT= with files of the user is refused; a failed build leaves an earlier result and no other
+    file."""
     where, tree = tmp_path / "kselftest", tmp_path / "linux"
     target = tree / "tools/testing/selftests/x86/copyloops"
     target.mkdir(parents=True)

@@ -57,14 +57,16 @@ def test_html(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout
     pages = list(tmp_path.rglob("*.html"))
     gone = {(page.name, link) for page in pages
-            for link in re.findall(r'(?:href|src)="([^"#:?]+)["#?]', page.read_text(encoding="utf-8"))
+            for link in re.findall(r'(?:href|src)="([^"#:?]+)["#?]',
+                                   page.read_text(encoding="utf-8"))
             if not (page.parent / link).exists()}
     assert len(pages) > 20 and not gone
 
 
 @pytest.mark.full
 def test_kernel_pages() -> None:
-    """`make docs` makes the kernel's own pages, too, without a warning about one that the patches change."""
+    """`make docs` makes the kernel's own pages, too,
+    without a warning about one that the patches change."""
     done = subprocess.run([ROOT / "tools/docs.sh"], text=True, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
     assert done.returncode == 0, done.stdout
@@ -123,6 +125,7 @@ def test_kunit_run(tmp_path: Path) -> None:
         qemu.write_text(f'#!/bin/bash\nexec {shutil.which(qemu.name)} "${{@/#kvm/tcg}}"\n')
         qemu.chmod(0o755)
         words = f"PATH={qemu.parent}:$PATH {words}"
-    out = bash(words.replace(" run ", f" run --jobs={os.cpu_count()} --build_dir={tmp_path}/kunit "))
+    out = bash(words.replace(" run ",
+                             f" run --jobs={os.cpu_count()} --build_dir={tmp_path}/kunit "))
     ran = re.search(r"Ran (\d+) tests: passed: \1$", out, re.M)
     assert ran and int(ran[1]) >= 5, out[-2000:]

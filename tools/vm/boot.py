@@ -12,8 +12,8 @@ KERNEL is a bzImage or the O= directory it is in, where modprobe in the guest fi
 words are those of configs/tests.toml. The jobs run in the order given:
   --kunit                  the KUnit tests built in, which ran while booting
   --kselftest=TARGET:PART  a target installed in the plain kernel's kselftest
-  --cmd=COMMAND:PART       any command of the host's root file system that prints KTAP (version line,
-                           plan, results)
+  --cmd=COMMAND:PART       any command of the host's root file system that prints KTAP (version
+                           line, plan, results)
 The root file system is the host's: read-only, or with an overlay that is lost.
 Allowed splats and taints are in allow.every of configs/tests.toml, those of some boots only in
 allow.NAME of a group, ids that differ from what KUnit and kselftest call a test in its ids.
@@ -197,7 +197,8 @@ def main() -> int:
     log = lists.whole_lines(text.split("\n"))
     outputs = guest.split_output(jobs_log.read_text(errors="replace"), nonce)
     by_job = {number: outputs.get(order, guest.Output([])) for order, number in enumerate(todo)}
-    running = next((args.jobs[number] for number, output in by_job.items() if output.rc is None), None)
+    running = next((args.jobs[number] for number, output in by_job.items() if output.rc is None),
+                   None)
     results: list[Result] = []
     errors: list[str] = []
     for number, job in enumerate(args.jobs):

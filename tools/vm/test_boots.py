@@ -203,10 +203,12 @@ def test_boot_verdicts_depend_on(small: Small, monkeypatch: pytest.MonkeyPatch, 
 def test_boots_interrupted(tmp_path: Path) -> None:
     """SIGTERM ends what runs, each boot with a failure of its own, and starts no more."""
     program = (
-        "import sys; from tools.vm import boots; from tools.vm.boots import Boot, Runner, arguments\n"
+        "import sys; from tools.vm import boots; "
+        "from tools.vm.boots import Boot, Runner, arguments\n"
         "Runner.command = lambda self, boot: ['sh', '-c', 'trap \"touch $0.ended; exit 130\" TERM; "
         "touch $0.began; for i in $(seq 100); do sleep 0.1; done', f'{self.results}/{boot.name}']\n"
-        "boots.chosen = lambda *_: [Boot(name, 'vm', (), arguments([name, 'vm', '--kunit'])) for name in 'ab']\n"
+        "boots.chosen = lambda *_: [Boot(name, 'vm', (), arguments([name, 'vm', '--kunit'])) "
+        "for name in 'ab']\n"
         "sys.exit(boots.main([]))\n")
     for name in (IMAGE, ".series"):
         (tmp_path / "out/vm" / name).parent.mkdir(parents=True, exist_ok=True)
