@@ -16,10 +16,8 @@ import sys
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-from tools import results_file  # noqa: E402
-from tools.results_file import Result  # noqa: E402
+from tools import results_file
+from tools.results_file import Result
 
 
 def read_parts(parts: Path) -> list[Result]:
