@@ -17,21 +17,23 @@ def directory(name: str) -> Path:
     return path
 
 
-def _kunit(*words: str) -> str:
-    """Run kunit.py in the tree and return what it prints; it has to succeed."""
+def _kunit(*words: str, tree: Path | None = None) -> str:
+    """Run kunit.py in a tree, by default the pushed one, and return what it prints; it has to succeed."""
     done = subprocess.run(
-        [sys.executable, "tools/testing/kunit/kunit.py", *words], cwd=environment.tree(),
+        [sys.executable, "tools/testing/kunit/kunit.py", *words], cwd=tree or environment.tree(),
         stdin=subprocess.DEVNULL, capture_output=True, text=True,
         env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"})
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-1000:]
     return done.stdout
 
 
-def kunit(name: str, arch: str, action: str, fragments: Sequence[Path], *options: str) -> str:
-    """Run kunit.py ACTION (build, run) for configuration fragments; returns what it prints."""
+def kunit(name: str, arch: str, action: str, fragments: Sequence[Path], *options: str,
+          tree: Path | None = None) -> str:
+    """Run kunit.py ACTION (build, run) for configuration fragments; returns what it prints. tree: another
+    one than the pushed one."""
     return _kunit(action, f"--build_dir={directory(name)}", f"--arch={arch}",
                   f"--jobs={environment.jobs()}",
-                  *(f"--kunitconfig={fragment}" for fragment in fragments), *options)
+                  *(f"--kunitconfig={fragment}" for fragment in fragments), *options, tree=tree)
 
 
 def booted(name: str, qemu: str, tests: str, *options: str, megabytes: int = 256,

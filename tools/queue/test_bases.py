@@ -9,12 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from tools import groups
+from tools import environment, groups
 from tools.environment import ROOT
+from tools.proofs import content
 from tools.queue.fixtures import MAKEFILE, write_files
 from tools.queue.minikernel import sums
+from tools.queue.proc import must
 from tools.queue.test_status import run
-from tools.series import load_queue, touched
+from tools.series import Queue, load_queue, touched
 from tools.tree import bases
 
 # Those that a Debian suite has
@@ -56,22 +58,54 @@ def test_bases_refused(tmp_path: Path, version: str, group: str, says: str) -> N
     assert sorted(path.name for path in tree.iterdir()) == ["Makefile", "arch"]
 
 
-@pytest.mark.parametrize(("version", "names"), PACKAGED)
-def test_bases_apply(tmp_path: Path, version: str, names: list[str]) -> None:
-    """The groups of a version go onto the newest source of it that Debian has, without fuzz, and
-    off it again."""
+def queue_of(version: str) -> Queue:
+    """Return the queue for a version: its own, or the series."""
     own = ROOT / "configs/bases.d" / version
-    paths = touched(load_queue(own if own.is_dir() else ROOT).choose(names))
-    (tmp_path / "list").write_text("".join(f"{path}\n"
-                                           for path in ["Makefile", "arch/Kconfig", *paths]))
-    tree = tmp_path / "linux"
-    got = subprocess.run([ROOT / "tools/bases.sh", version, tree, tmp_path / "list"], check=False,
+    return load_queue(own if own.is_dir() else ROOT)
+
+
+def unpack(version: str, tree: Path, *files: Path) -> None:
+    """Unpack the newest source of a version that Debian has, all of it or what a list names."""
+    got = subprocess.run([ROOT / "tools/bases.sh", version, tree, *files], check=False,
                          capture_output=True, text=True, stdin=subprocess.DEVNULL)
     if got.returncode == 3:
         pytest.skip(got.stderr.strip())
     assert got.returncode == 0, got.stderr
+
+
+@pytest.mark.parametrize(("version", "names"), PACKAGED)
+def test_bases_apply(tmp_path: Path, version: str, names: list[str]) -> None:
+    """The groups of a version go onto the newest source of it that Debian has, without fuzz, and
+    off it again."""
+    paths = touched(queue_of(version).choose(names))
+    (tmp_path / "list").write_text("".join(f"{path}\n"
+                                           for path in ["Makefile", "arch/Kconfig", *paths]))
+    tree = tmp_path / "linux"
+    unpack(version, tree, tmp_path / "list")
     before = sums(tree)
     for command, pushed in (("apply", True), ("unapply", False)):
         done = run(command, tree, Path(), GROUP=" ".join(names) if pushed else "")
         assert done.returncode == 0, done.stdout + done.stderr
         assert (sums(tree) != before) == pushed
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(("version", "names"), PACKAGED)
+def test_bases_compile(tmp_path: Path, version: str, names: list[str]) -> None:
+    """With the options of the groups the routines and a caller compile without a warning; unapply
+    leaves the source as it was."""
+    tree, patches = tmp_path / "linux", queue_of(version).choose(names)
+    unpack(version, tree)
+    before = {path: content(tree / path) for path in touched(patches)}
+    done = run("apply", tree, Path(), GROUP=" ".join(names))
+    assert done.returncode == 0, done.stdout + done.stderr
+    make = ["make", "-s", "-C", tree, f"O={tmp_path / 'out'}", f"-j{environment.jobs()}"]
+    must([*make, "defconfig"])
+    config, wanted = tmp_path / "out/.config", groups.features(patches)
+    for option in wanted:
+        must([tree / "scripts/config", "--file", config, "-e", option])
+    must([*make, "olddefconfig"])
+    assert {f"CONFIG_{option}=y" for option in wanted} <= set(config.read_text().splitlines())
+    assert must([*make, "arch/x86/lib/", "fs/read_write.o"]) == ""
+    assert run("unapply", tree, Path()).returncode == 0
+    assert {path: content(tree / path) for path in before} == before
