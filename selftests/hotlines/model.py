@@ -2,14 +2,13 @@
 """The table of what a context switch touches, with the group's patches and before them: lines of a
 task's structures, which fields of its task_struct, and misses in rings of 4 to 256 tasks.
 
-`make model-tables GROUP=hotlines` makes Documentation/results/hotlines/model.rst on base.config.
-before/model.json beside it has the same runs of the last series without the group, whose kernel is
-not built any more.
+`make model-tables GROUP=hotlines` makes Documentation/results/hotlines/model.rst on the kernel
+"off", of base.config with all options off. before/model.json beside it has the same runs and
+configuration of the series without the groups hotlines and colouring.
 """
 from __future__ import annotations
 
 import functools
-import json
 import statistics
 from typing import Any
 
@@ -42,7 +41,8 @@ def runs() -> dict[str, list[str]]:
     crossing = {f"crossing-{boot}": ["crossing", "--set", f"kinds={':'.join(KINDS)}",
                                      f"tasks={':'.join(map(str, CROSSING))}", f"perturb={boot}",
                                      f"--append={RANDOM['fixed']}"] for boot in BOOTS}
-    return lines | rings | crossing
+    leader = {f"leader-{boot}": ["leader", "--set", f"perturb={boot}"] for boot in BOOTS}
+    return lines | rings | crossing | leader
 
 
 def kept(name: str, result: dict[str, Any]) -> dict[str, Any]:
@@ -50,23 +50,26 @@ def kept(name: str, result: dict[str, Any]) -> dict[str, Any]:
     of task_structs, and of one ring lines by kind of object and fields."""
     counted = {ring: label for ring, label in result["labels"].items() if label["units"]}
     if name.startswith("rings-"):
-        return {ring: {level: round(misses(label, level) / label["units"], 2) for level in ("l1d", "l2")}
+        return {ring: {level: round(misses(label, level) / label["units"], 2)
+                       for level in ("l1d", "l2")}
                 for ring, label in counted.items()}
-    if name.startswith("crossing-"):
+    if name.startswith(("crossing-", "leader-")):
         return {ring: {"all": round(misses(label, "l2") / label["units"], 2),
-                       "task_struct": round(label["kinds"]["task_struct"]["l2"] / label["units"], 2)}
+                       "task_struct": round(
+                           label["kinds"]["task_struct"]["l2"] / label["units"], 2)}
                 for ring, label in counted.items()}
     label = result["labels"]["ring"]
     lines = {kind: sum(of["touched"]) / of["objects"] for kind, of in label["objects"].items()}
-    lines["kernel stack"] = label["kinds"]["kernel stack"]["lines"] / label["objects"]["task_struct"]["objects"]
+    lines["kernel stack"] = (label["kinds"]["kernel stack"]["lines"]
+                             / label["objects"]["task_struct"]["objects"])
     return {"ring": {"lines": {kind: round(count, 2) for kind, count in lines.items()},
                      "fields": label["fields"]}}
 
 
 @functools.cache
 def before() -> Table:
-    """Return what was counted before the group: series, command, cells. Raises OSError."""
-    return dict(json.loads((store.PUBLISHED / "hotlines/before/model.json").read_text(encoding="utf-8")))
+    """Return what was counted without the group: series, command, cells. Raises OSError."""
+    return store.load(store.PUBLISHED / "hotlines/before/model.json")
 
 
 def line_table(table: Table) -> str:
@@ -75,8 +78,9 @@ def line_table(table: Table) -> str:
     names = [f"{kind}-{name}" for kind in KINDS for name in RANDOM]
     rows = [["lines of a", *names]]
     for kind in sorted(both[1][f"{names[0]}/ring"]["lines"]):
-        rows.append([kind, *(" -> ".join(f"{cells[f'{name}/ring']['lines'].get(kind, 0):.1f}" for cells in both)
-                             for name in names)])
+        rows.append([kind, *(" -> ".join(
+            f"{cells[f'{name}/ring']['lines'].get(kind, 0):.1f}" for cells in both)
+            for name in names)])
     return tables.columns(rows)
 
 
@@ -111,7 +115,8 @@ def miss_table(table: Table, level: str) -> str:
     for tasks in TASKS:
         rows.append([str(tasks), *(" -> ".join(
             f"{statistics.median(rings(cells, name, f'{kind}_{tasks}', level)):.1f}"
-            for cells in (before()["cells"], table["cells"])) for kind in KINDS for name in RANDOM)])
+            for cells in (before()["cells"], table["cells"]))
+            for kind in KINDS for name in RANDOM)])
     return tables.columns(rows)
 
 
@@ -130,14 +135,31 @@ def moved_table(table: Table) -> str:
     for tasks in CROSSING:
         rows.append([str(tasks), *(" -> ".join(
             f"{statistics.median(moved(cells, f'{kind}_{tasks}', what)):.2f}"
-            for cells in (before()["cells"], table["cells"])) for kind in KINDS for what in ("all", "task_struct"))])
+            for cells in (before()["cells"], table["cells"]))
+            for kind in KINDS for what in ("all", "task_struct"))])
+    return tables.columns(rows)
+
+
+def leader(cells: dict[str, Any]) -> list[float]:
+    """Return the lines of task_structs that move between CPUs per round of the busy leader,
+    by boot."""
+    return [float(cells[f"leader-{boot}/leader"]["task_struct"]) for boot in BOOTS]
+
+
+def leader_table(table: Table) -> str:
+    """Return the lines that move per round of the busy leader, without the patches and with them.
+    """
+    rows = [["lines of task_structs per round", "median (least..most)"],
+            ["without the patches", spread(leader(before()["cells"]))],
+            ["with them", spread(leader(table["cells"]))]]
     return tables.columns(rows)
 
 
 def touched(table: Table, kind: str) -> set[int]:
     """Return the lines of a task_struct on which fields lie that half of a ring's tasks touch,
     without those of the FPU's state behind it."""
-    return {offset // LINE for name, offset, _, loaded, stored in table["cells"][f"{kind}-fixed/ring"]["fields"]
+    fields = table["cells"][f"{kind}-fixed/ring"]["fields"]
+    return {offset // LINE for name, offset, _, loaded, stored in fields
             if max(loaded, stored) >= SHARE and not name.startswith("(")}
 
 
@@ -151,20 +173,26 @@ def field_table(table: Table) -> str:
                 marks.setdefault((offset, name), {})[kind] = mark
     rows = [["line", "offset", *KINDS, "field"]]
     for (offset, name), found in sorted(marks.items()):
-        rows.append([str(offset // LINE), str(offset), *(found.get(kind, "") for kind in KINDS), name])
+        rows.append([str(offset // LINE), str(offset),
+                     *(found.get(kind, "") for kind in KINDS), name])
     return tables.columns(rows, left=5)
 
 
-ABOUT = ("Rings of 64 tasks on one CPU, one boot each; a task's lines that are touched in 50 rounds, mean "
-         "of all tasks, without the group's patches -> with them. fixed, random: randomize_kstack_offset=off, on. "
-         "Behind the task_struct is the FPU's state, which QEMU saves whole and a CPU with XSAVES in part.")
-ABOUT_MISSES = ("{} misses per context switch, without the group's patches -> with them: median of {} boots, "
-                "each with memory laid out in another way.")
-ABOUT_MOVED = ("Rings whose tasks take turns on two CPUs, so that each pass wakes a task of the other one: L2 misses "
-               "per context switch, of which there are two for a pass. They are lines that the other CPU had: median "
-               "of {} boots, without the group's patches -> with them, of all data and of task_structs.")
-ABOUT_FIELDS = ("Fields of a task_struct that half of the tasks touch and more, stack offset fixed: l loaded, s "
-                "stored. Four bytes are told apart, not what is within them.")
+ABOUT = ("Rings of 64 tasks on one CPU, one boot each; a task's lines that are touched in 50 "
+         "rounds, mean of all tasks, without the group's patches -> with them. fixed, random: "
+         "randomize_kstack_offset=off, on. Behind the task_struct is the FPU's state, which QEMU "
+         "saves whole and a CPU with XSAVES in part.")
+ABOUT_MISSES = ("{} misses per context switch, without the group's patches -> with them: median of "
+                "{} boots, each with memory laid out in another way.")
+ABOUT_MOVED = ("Rings whose tasks take turns on two CPUs, so that each pass wakes a task of the "
+               "other one: L2 misses per context switch, of which there are two for a pass. They "
+               "are lines that the other CPU had: median of {} boots, without the group's patches "
+               "-> with them, of all data and of task_structs.")
+ABOUT_LEADER = ("A process whose leader sleeps and wakes on one CPU while three threads fault a "
+                "page each on others, and membarrier() on a fifth: lines of task_structs that "
+                "move between CPUs for each round of all, {} boots.")
+ABOUT_FIELDS = ("Fields of a task_struct that half of the tasks touch and more, stack offset "
+                "fixed: l loaded, s stored. What is within four bytes counts together.")
 
 
 def page(table: Table) -> str:
@@ -176,9 +204,12 @@ def page(table: Table) -> str:
         parts += [wrapped(ABOUT_MISSES.format(tables.HEADS[level], len(BOOTS))) + "\n",
                   literal(miss_table(table, level)), "With the patches, median (least..most):\n",
                   literal(spread_table(table, level))]
-    parts += [wrapped(ABOUT_MOVED.format(len(BOOTS))) + "\n", literal(moved_table(table))]
+    parts += [wrapped(ABOUT_MOVED.format(len(BOOTS))) + "\n", literal(moved_table(table)),
+              wrapped(ABOUT_LEADER.format(len(BOOTS))) + "\n",
+              literal(leader_table(table))]
     return "\n".join([*parts, wrapped(ABOUT_FIELDS) + "\n", literal(field_table(table)),
                       literal(wrapped(tables.LIMITS))])
 
 
-PUBLISHED = Published("hotlines", runs(), kept, ("RANDOMIZE_KSTACK_OFFSET",))
+PUBLISHED = Published("hotlines", runs(), kept, ("RANDOMIZE_KSTACK_OFFSET",),
+                      ("small", "base", "all-off"), "off")

@@ -14,7 +14,8 @@ NAMES = {"pipe": "processes, pipes", "futex": "processes, a futex", "threads": "
 
 
 def hotlines(theme: str) -> Figure:
-    """Draw the first-level misses of a switch over the number of tasks, a panel for each kind of ring."""
+    """Draw the first-level misses of a switch over the number of tasks, a panel for each kind of
+    ring."""
     table = store.read("hotlines", "model")
     figure, panels = start(len(KINDS), "L1D misses per context switch")
     for axes, kind in zip(panels, KINDS):
@@ -31,5 +32,5 @@ def hotlines(theme: str) -> Figure:
     return figure
 
 
-DRAWN = {"hotlines": (f"Modelled, L1D of 48 KiB, median of {len(BOOTS)} boots: misses of a context switch",
-                      hotlines)}
+DRAWN = {"hotlines": (f"Modelled, L1D of 48 KiB, median of {len(BOOTS)} boots: misses of a context "
+                      "switch", hotlines)}

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the group changes in a kernel's code: the offsets of fields. Every function that differs in more is in
-offsets.txt, with its reason; a change of the patches that moves or adds code is seen here."""
+"""What the group changes in a kernel's code: the offsets of fields. Every function that differs in
+more is in offsets.txt, with its reason; a change of the patches that moves or adds code is seen
+here."""
 from __future__ import annotations
 
 import collections
@@ -36,7 +37,8 @@ def form(text: str) -> str:
 def functions(vmlinux: Path) -> dict[str, list[tuple[str, ...]]]:
     """Return the functions of each name: the instructions of each that has it, sorted."""
     found: dict[str, list[list[str]]] = collections.defaultdict(list)
-    for line in objdump(vmlinux, "-d", "--no-show-raw-insn", *(f"-j{name}" for name in SECTIONS)).splitlines():
+    sections = (f"-j{name}" for name in SECTIONS)
+    for line in objdump(vmlinux, "-d", "--no-show-raw-insn", *sections).splitlines():
         if line.endswith(">:"):
             found[line[line.index("<") + 1:-2]].append([])
             last = found[line[line.index("<") + 1:-2]][-1]
@@ -48,7 +50,8 @@ def functions(vmlinux: Path) -> dict[str, list[tuple[str, ...]]]:
 def built(mover: Mover, number: int, image: Path) -> dict[str, list[tuple[str, ...]]]:
     """Build the kernel of the first `number` patches without an option; return its functions."""
     mover.go(number)
-    subprocess.run([groups.ROOT / "tools/kernel.sh", "offsets", "small"], check=True, close_fds=False,
+    subprocess.run([groups.ROOT / "tools/kernel.sh", "offsets", "small"],
+                   check=True, close_fds=False,
                    env=os.environ | {"KDIR": str(mover.tree)}, stdin=subprocess.DEVNULL)
     shutil.copy(environment.kernel("offsets") / "vmlinux", image)
     return functions(image)
@@ -56,7 +59,8 @@ def built(mover: Mover, number: int, image: Path) -> dict[str, list[tuple[str, .
 
 @pytest.mark.full
 def test_offsets_only() -> None:
-    """No function differs in more than displacements, immediate values and padding but the listed ones."""
+    """No function differs in more than displacements, immediate values and padding but the listed
+    ones."""
     queue, sources, work = groups.queue(), Sources.from_env(), environment.build() / "offsets"
     first, *rows = re.findall(r"^[^#\n].*", REASONS.read_text(), re.M)
     reasons = {name: row.split(" | ")[0] for row in rows for name in row.split(" | ")[1].split()}

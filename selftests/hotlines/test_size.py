@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The build checks how large the groups of a task_struct are: with a field more, it stops and names the group."""
+"""The build checks how large the groups of a task_struct are: with a field more, it stops and names
+the group."""
 from __future__ import annotations
 
 import re
@@ -19,12 +20,14 @@ PLANTED = {
     "syscall": ("\tstruct files_struct\t\t*files;\n", LONG, "task_syscall"),
     "wakeup": ("\tstruct wake_q_node\t\twake_q;\n", LONG, "task_wakeup"),
     # The scheduler BORE, where patch puts its four longs with fuzz 2
-    "bore": ("\tconst struct sched_class\t*sched_class;\n", LONG.replace(";", "[4];"), "task_switch"),
+    "bore": ("\tconst struct sched_class\t*sched_class;\n", LONG.replace(";", "[4];"),
+             "task_switch"),
 }
 
 
 def compiled(out: Path, overlay: Path) -> subprocess.CompletedProcess[str]:
-    """Compile kernel/sched/core.c as it was built in `out`, with the headers of `overlay` before the tree's."""
+    """Compile kernel/sched/core.c as it was built in `out`, with the headers of `overlay` before
+    the tree's."""
     line = (out / "kernel/sched/.core.o.cmd").read_text().split("\n", 1)[0]
     words = shlex.split(line.partition(":= ")[2].partition(" ; ")[0])
     words = [word for word in words if word != "ccache" and not word.startswith("-Wp,-MMD")]
