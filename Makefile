@@ -18,7 +18,7 @@ $(foreach v,$(given),$(if $($(v)),$(eval export $(v)),$(eval unexport $(v))))
 
 stage = tools/stage.sh
 # First in each recipe that takes words: a wrong one ends it before anything is installed or built
-usage = command -v python3 >/dev/null || exit 0; python3 -B -X utf8 -m tools.usage
+usage = command -v python3 >/dev/null || exit 0; tools/run tools.usage
 
 .PHONY: all help preflight tools base apply unapply status kernel kselftests boot shell \
 	refresh rebase-report lint check model model-tables identity test test-full test-bare \

@@ -24,6 +24,11 @@ def path_of(name: str, default: Path) -> Path:
     return Path(os.path.abspath(os.environ.get(name) or default))
 
 
+def is_given(name: str) -> bool:
+    """Return whether a variable has a value."""
+    return bool(os.environ.get(name))
+
+
 def build() -> Path:
     """Return the directory of all that is made."""
     return path_of("BUILD", ROOT / "build")
@@ -32,11 +37,6 @@ def build() -> Path:
 def tree() -> Path:
     """Return the kernel tree."""
     return path_of("KDIR", build() / "linux")
-
-
-def tree_is_given() -> bool:
-    """Return whether KDIR= names the kernel tree."""
-    return bool(os.environ.get("KDIR"))
 
 
 def patches() -> Path:

@@ -61,9 +61,9 @@ def pushed(series: Queue, tree: Path, how: Callable[[Iterable[bool]], bool] = an
 
 def kselftests(groups: Iterable[str]) -> dict[str, tuple[str, list[str]]]:
     """Return the kselftest targets of groups: target to (group, NAME=VALUE words)."""
-    return {target: (path.parent.name, environment.split())
+    return {target: (path.parent.name, words.split())
             for path, file in read_all(groups).items()
-            for target, environment in file.kselftests.items()}
+            for target, words in file.kselftests.items()}
 
 
 def options(patches: Iterable[Patch]) -> list[str]:

@@ -167,7 +167,7 @@ def write(queue: Queue, cover: Cover, repo: Path, kernel: Path, scratch: Path) -
 
 def main() -> None:
     """Write the mails of the sets that are asked for; raises Stop for every known failure."""
-    out, given = os.environ.get("OUT"), environment.tree_is_given()
+    out, given = os.environ.get("OUT"), environment.is_given("KDIR")
     queue, covers = wanted()
     with tempfile.TemporaryDirectory() as scratch:
         kernel = environment.tree()

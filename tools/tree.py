@@ -126,10 +126,9 @@ def check_kernel(path: Path, known: dict[str, tuple[list[str], str]],
 def queue_of(path: Path) -> Path:
     """Return the directory of the patches for a kernel tree: QUEUE=, that of its version,
     or patches/."""
-    if os.environ.get("QUEUE"):
-        return environment.patches()
     own = ROOT / "configs/bases.d" / (base_of(path) if (path / "Makefile").is_file() else "")
-    return own if (own / "series").is_file() else environment.patches()
+    given = environment.is_given("QUEUE")
+    return own if not given and (own / "series").is_file() else environment.patches()
 
 
 def take_lock(path: Path) -> None:
@@ -531,7 +530,7 @@ def main(command: str = "", to: str = "") -> None:
         raise Stop("usage: tree.py apply|unapply|branch|export DIR|edited|check")
     if command == "export" and not to:
         raise Stop("usage: make export DIR=$PWD/debian/patches/cache-footprint [GROUP=name]")
-    if command == "branch" and not environment.tree_is_given():
+    if command == "branch" and not environment.is_given("KDIR"):
         raise Stop("usage: make branch KDIR=git-tree [GROUP=name]")
     path = environment.tree()
     try:

@@ -43,9 +43,9 @@ def test_no_false_sharing() -> None:
 
 def test_busy_leader() -> None:
     """Where a leader sleeps and wakes while its threads fault pages and others call membarrier(),
-    no more lines of task_structs move between CPUs in each boot than before."""
+    no boot moves more lines of task_structs between CPUs than the worst one before."""
     cells = store.read("hotlines", "model")["cells"]
-    assert min(leader(cells)) <= max(leader(before()["cells"]))
+    assert max(leader(cells)) <= max(leader(before()["cells"]))
 
 
 def test_never_slower() -> None:

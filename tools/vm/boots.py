@@ -56,8 +56,8 @@ def option(word: str, targets: dict[str, tuple[str, list[str]]]) -> list[str]:
         return [f"--{word}"]
     if target not in targets:
         raise GroupError(f"no target '{target}' in selftests/*/group.toml")
-    group, environment = targets[target]
-    return [f"--{word}:{group}", *(f"--env={pair}" for pair in environment)]
+    group, variables = targets[target]
+    return [f"--{word}:{group}", *(f"--env={pair}" for pair in variables)]
 
 
 def read_tables(names: list[str]) -> dict[str, Boot]:

@@ -49,14 +49,14 @@ mark "done taint=$(cat /proc/sys/kernel/tainted)"
 """
 
 
-def guest_script(commands: Iterable[str], nonce: str, environment: Iterable[str] = ()) -> str:
+def guest_script(commands: Iterable[str], nonce: str, variables: Iterable[str] = ()) -> str:
     """Return the guest's script: it runs commands in turn, each with an empty standard input.
 
     Args: the commands; what marks have that no test prints; NAME=VALUE words for all commands.
     """
     return SCRIPT.format(
         port=PORT, mark=f"{MARK} {nonce}",
-        exports="\n".join(f"export {shlex.quote(word)}" for word in environment),
+        exports="\n".join(f"export {shlex.quote(word)}" for word in variables),
         runs="\n".join(f"run {number} {shlex.quote(command)}"
                        for number, command in enumerate(commands)))
 
@@ -102,13 +102,13 @@ def run(command: list[str], console: Path, limit: float) -> str:
     with (tempfile.TemporaryDirectory(prefix="vm-boot-", ignore_cleanup_errors=True) as temporary,
           console.open("wb") as log):
         # A user's virtme-ng configuration must not change a test.
-        environment = os.environ | {
+        variables = os.environ | {
             "HOME": temporary, "TMPDIR": temporary,
             "PATH": f"{Path(command[0]).parent}:{os.environ.get('PATH', '')}"
                     ":/usr/local/sbin:/usr/sbin:/sbin:/usr/bin:/bin"}
         process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            env=environment, start_new_session=True)
+            env=variables, start_new_session=True)
         # It outlives a SIGKILL of this process, whose end closes the pipe
         guard = subprocess.Popen(
             ["sh", "-c", f"read -r _; kill -s KILL -- -{process.pid}"], stdin=subprocess.PIPE,
