@@ -35,7 +35,8 @@ SLOWER = {(INTEL, "bystander_2m/1048576"), ("Zen 3", "bystander_256k/65536"),
           *(("Cascade Lake", row) for row in (
               "fresh/65536", "fresh/262144", "fresh/1048576",
               "stream/65536", "stream/262144", "stream/1048576",
-              "stream_pages/65536", "stream_pages/1048576", "read_at_once/1048576"))}
+              "stream_pages/65536", "stream_pages/1048576", "bystander_256k/65536",
+              "read_at_once/1048576"))}
 
 
 def setting(found: Table, cell: str) -> str:
