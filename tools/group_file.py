@@ -3,13 +3,14 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, get_args, get_origin
 
 from tools.environment import ROOT
 
-NAMES = {str: "a string", int: "an integer", dict: "a table"}
+NAMES = {str: "a string", int: "an integer", bool: "true or false", list: "a list", dict: "a table"}
+OCCASIONS = ("test", "make", "full")
 
 
 class GroupError(ValueError):
@@ -20,9 +21,31 @@ class GroupError(ValueError):
 class BootTable:
     """A boot. kernel: "" for what adds to a boot of another file."""
 
-    words: str
     kernel: str = ""
     append: str = ""
+    kunit: bool = True
+    kselftests: list[str] = field(default_factory=list)
+    cpus: int = 2
+    cpu: str = ""
+    memory: str = "1G"
+    time_limit: int = 600
+    timeout: int = 0
+    env: list[str] = field(default_factory=list)
+    allow: list[str] = field(default_factory=list)
+    when: str = OCCASIONS[0]
+
+    def __post_init__(self) -> None:
+        """Raise GroupError for an occasion that there is not."""
+        if self.when not in OCCASIONS:
+            raise GroupError(f"when: {' or '.join(OCCASIONS)} expected, not {self.when!r}")
+
+    def plus(self, more: "BootTable") -> "BootTable":
+        """Return this with what another one adds; raises GroupError if that has more keys."""
+        lists = {name: getattr(more, name) for name in ("append", "kselftests", "env", "allow")}
+        if more != BootTable(**lists):
+            raise GroupError("what adds to a boot has append, kselftests, env and allow")
+        both = {name: getattr(self, name) + value for name, value in lists.items()}
+        return replace(self, **both | {"append": f"{self.append} {more.append}"})
 
 
 @dataclass(frozen=True)
@@ -50,7 +73,7 @@ class Allow:
                 if not reason:
                     raise ValueError("no reason")
             except (re.error, ValueError) as error:
-                raise GroupError(f"allow: {text}: {error}") from error
+                raise GroupError(f"{text}: {error}") from error
 
 
 @dataclass(frozen=True)
@@ -68,11 +91,14 @@ class GroupFile:
 def checked(form: Any, value: Any, key: str = "") -> Any:
     """Return a value of TOML in its form; raises GroupError, which names the key.
 
-    Args: str, int, a dictionary of one form or one of the classes; the value; its key, with dots.
+    Args: str, int, bool, a list or a dictionary of one form or one of the classes; the value; its
+    key, with dots.
     """
-    kind = form if form in NAMES else dict
+    kind = dict if is_dataclass(form) else get_origin(form) or form
     if type(value) is not kind:
         raise GroupError(f"{key}: {NAMES[kind]} expected")
+    if kind is list:
+        return [checked(get_args(form)[0], one, key) for one in value]
     if kind is not dict:
         return value
     if not is_dataclass(form):
@@ -83,8 +109,11 @@ def checked(form: Any, value: Any, key: str = "") -> Any:
     need = [name for name, one in known.items() if one.default is one.default_factory]
     if wrong := [name for name in (*value, *need) if name not in known or name not in value]:
         raise GroupError(f"{key}.{wrong[0]}: {'unknown' if wrong[0] in value else 'missing'} key")
-    return form(**{name: checked(known[name].type, one, f"{key}.{name}")
-                   for name, one in value.items()})
+    found = {name: checked(known[name].type, one, f"{key}.{name}") for name, one in value.items()}
+    try:
+        return form(**found)
+    except GroupError as error:
+        raise GroupError(f"{key}: {error}") from None
 
 
 def read(path: Path) -> GroupFile:

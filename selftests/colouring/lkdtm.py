@@ -4,6 +4,8 @@
 from pathlib import Path
 
 from tools.vm.apart import boot_apart
+from tools.vm.boot import failures
+from tools.vm.tables import Job
 
 
 def provoke(name: str, command: str, parameters: str, kernel: Path) -> str:
@@ -11,11 +13,11 @@ def provoke(name: str, command: str, parameters: str, kernel: Path) -> str:
 
     The verdict on the boot does not count: it may end in a panic.
     """
-    job = ("cmd=DIRECT=/sys/kernel/debug/provoke-crash/DIRECT; echo lkdtm: begins >/dev/kmsg; "
-           f"{command}:lkdtm")
-    _, printed, logs = boot_apart(f"lkdtm-{name}", kernel, job, "--time-limit=300",
-                                  *(f"--append={word}" for word in parameters.split()))
+    job = Job("cmd", "DIRECT=/sys/kernel/debug/provoke-crash/DIRECT; "
+              f"echo lkdtm: begins >/dev/kmsg; {command}", "lkdtm")
+    results, logs = boot_apart(f"lkdtm-{name}", kernel, job, time_limit=300,
+                               append=parameters)
     console = logs / "console.log"
     log = console.read_text(errors="replace") if console.exists() else ""
-    assert "lkdtm: begins" in log, printed[-3000:] + log[-1000:]
+    assert "lkdtm: begins" in log, [*failures(results), log[-1000:]]
     return log

@@ -7,6 +7,8 @@ import pytest
 
 from tools import environment
 from tools.vm.apart import boot_apart
+from tools.vm.boot import failures
+from tools.vm.tables import Job
 
 SECONDS = 300   # of a boot: 1e8 reads and more on an idle machine of 2023
 
@@ -16,15 +18,15 @@ def expect_none_torn(reads: int, most_boots: int) -> None:
     none is torn, or of a value from outside its window."""
     kernel, counted = environment.kernel(), 0
     for _ in range(most_boots):
-        code, printed, logs = boot_apart(
-            "immediate-4", kernel, f"cmd={kernel}/kselftest/immediate/test_stress.sh:immediate",
-            "--cpus=4", "--time-limit=900", "--append=kunit.filter_glob=none",
-            f"--env=MODPROBE_OPTIONS=-d {kernel}/modules", f"--env=STRESS_SECONDS={SECONDS}")
-        assert code == 0, printed
+        job = Job("cmd", f"{kernel}/kselftest/immediate/test_stress.sh", "immediate")
+        results, logs = boot_apart(
+            "immediate-4", kernel, job, cpus=4, time_limit=900, append="kunit.filter_glob=none",
+            env=(f"STRESS_SECONDS={SECONDS}",))
+        assert not failures(results)
         log = (logs / "jobs.log").read_text(errors="replace")
-        results = re.findall(r"^# reads=(\d+) .* torn=(\d+) outside=(\d+) ", log, re.M)
-        more, torn, outside = map(int, results[0])
-        assert torn == outside == 0, results
+        counts = re.findall(r"^# reads=(\d+) .* torn=(\d+) outside=(\d+) ", log, re.M)
+        more, torn, outside = map(int, counts[0])
+        assert torn == outside == 0, counts
         counted += more
         if counted >= reads:
             return

@@ -18,6 +18,8 @@ import pytest
 from tools import environment
 from tools.groups import lost_lines
 from tools.vm.apart import boot_apart
+from tools.vm.boot import failures
+from tools.vm.tables import Job
 
 pytestmark = pytest.mark.full
 
@@ -62,11 +64,11 @@ def tree() -> Iterator[Path]:
 
 def expect_results(name: str, tree: Path, command: str, pattern: str, tests: int) -> None:
     """Boot the kernel beside the tree with a command; so many lines of its output are results."""
-    code, printed, logs = boot_apart(
-        name, tree.parent / "bzImage", f"cmd={command}:{name}", "--allow=klp",
-        f"--env=KDIR={tree}", "--append=kunit.filter_glob=none")
+    results, logs = boot_apart(
+        name, tree.parent / "bzImage", Job("cmd", command, name), allow=["klp"],
+        append="kunit.filter_glob=none", env=(f"KDIR={tree}",))
     log = (logs / "jobs.log").read_text(errors="replace")
-    assert code == 0, printed + log[-3000:]
+    assert not failures(results), log[-3000:]
     assert len(re.findall(pattern, log, re.M)) == tests, log[-3000:]
 
 

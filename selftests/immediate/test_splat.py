@@ -9,9 +9,11 @@ import pytest
 
 from tools import environment
 from tools.vm.apart import boot_apart
+from tools.vm.boot import failures
+from tools.vm.tables import Job
 
-JOB = ("cmd=printf '%s\\n' 'TAP version 13' 1..1; modprobe test_imv_base && "
-       "echo 1 > /sys/module/test_imv_base/parameters/set_atomic && echo ok 1 set:demo")
+JOB = Job("cmd", "printf '%s\\n' 'TAP version 13' 1..1; modprobe test_imv_base && "
+          "echo 1 > /sys/module/test_imv_base/parameters/set_atomic && echo ok 1 set", "demo")
 SPLAT = "BUG: sleeping function called from invalid context"
 
 
@@ -21,10 +23,8 @@ def test_set_atomic_splat() -> None:
     kernel = environment.kernel("debug")
     if not (kernel / ".series").exists():
         pytest.fail(f"no kernel in {kernel}: run tools/kernel.sh debug")
-    code, printed, logs = boot_apart("immediate-splat", kernel, JOB, "--time-limit=200",
-                                     f"--env=MODPROBE_OPTIONS=-d {kernel}/modules")
-    assert code == 1, printed
-    assert f"FAIL vm/boot_immediate-splat: splat: {SPLAT}" in printed, printed
+    results, logs = boot_apart("immediate-splat", kernel, JOB, time_limit=200)
+    assert failures(results)[0].startswith(f"FAIL vm/boot_immediate-splat: splat: {SPLAT}")
     console = (logs / "console.log").read_text(errors="replace")
     trace = console.partition(SPLAT)[2].partition("</TASK>")[0]
     assert "imv_set_var" in trace and "set_atomic" in trace, trace

@@ -16,6 +16,8 @@ import pytest
 
 from tools import environment
 from tools.vm.apart import boot_apart
+from tools.vm.boot import failures
+from tools.vm.tables import Job
 
 pytestmark = pytest.mark.full
 
@@ -33,11 +35,11 @@ def test_verify_storm() -> None:
     subprocess.run(["gcc", "-shared", "-fPIC", "-O2", "-Wall", "-Werror", "-o", shim,
                     HERE / "dontcache.c"], check=True, stdin=subprocess.DEVNULL)
     seed = os.environ.get("STORM_SEED") or random.randrange(1, 10**6)
-    code, printed, logs = boot_apart(
-        "verify_storm", environment.kernel(),
-        f"cmd=sh {HERE}/storm.sh {shim} {ROUNDS} {SIZE} {seed}:storm", "--memory=512M",
-        "--time-limit=2700", "--append=init_on_alloc=0", "--append=kunit.filter_glob=none")
+    job = Job("cmd", f"sh {HERE}/storm.sh {shim} {ROUNDS} {SIZE} {seed}", "storm")
+    results, logs = boot_apart(
+        "verify_storm", environment.kernel(), job, memory="512M", time_limit=2700,
+        append="init_on_alloc=0 kunit.filter_glob=none")
     log = (logs / "jobs.log").read_text(errors="replace")
     print(f"STORM_SEED={seed}", *re.findall(r"^# (nontemporal_write_bytes .*)", log, re.M))
-    assert code == 0, printed + log[-3000:]
+    assert not failures(results), log[-3000:]
     assert len(re.findall(r"^ok ", log, re.M)) == TESTS, log[-3000:]

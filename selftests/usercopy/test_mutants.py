@@ -17,6 +17,8 @@ import pytest
 
 from tools import environment
 from tools.vm.apart import boot_apart
+from tools.vm.boot import failures
+from tools.vm.tables import Job
 
 pytestmark = pytest.mark.full
 
@@ -28,7 +30,8 @@ SMALL = "lib/tests/unsafe_copy_kunit.c"
 PROLOGUE = {FAULTS: "", SMALL: "", SITES: ("#include <linux/init.h>\n#include <asm/cmdline.h>\n"
                                 "#define cmdline_find_option(...) 0\n"
                                 "#define saved_command_line NULL\n")}
-ZEN4 = ("--cpu=family=25,model=17", "--append=setcpuid=fsrm", "--append=mitigations=off")
+ZEN4 = {"cpu": "family=25,model=17",
+        "append": "kunit.filter_glob=none setcpuid=fsrm mitigations=off"}
 # The tests that are built in do not run, those of the module do
 LOAD = "printf '*' > /sys/module/kunit/parameters/filter_glob; insmod"
 
@@ -106,11 +109,11 @@ def test_mutant(name: str) -> None:
     where = environment.build() / "mutants" / name  # the guest has a /tmp of its own
     shutil.rmtree(where, ignore_errors=True)
     module = built(tree, kernel, where, mutant)
-    _, printed, logs = boot_apart(
-        f"mutant-{name}", kernel, f"cmd={LOAD} {module}:mutant", "--time-limit=300",
-        "--append=kunit.filter_glob=none", *(ZEN4 if mutant.test == SITES else ()))
+    results, logs = boot_apart(
+        f"mutant-{name}", kernel, Job("cmd", f"{LOAD} {module}", "mutant"), time_limit=300,
+        **(ZEN4 if mutant.test == SITES else {"append": "kunit.filter_glob=none"}))
     console = (logs / "console.log").read_text(errors="replace")
-    assert re.search("# Subtest: (usercopy|unsafe_copy)", console), printed
+    assert re.search("# Subtest: (usercopy|unsafe_copy)", console), failures(results)
     killers = set(re.findall(r"^\s*(?:\[[^]]*\]\s*)?not ok \d+ (\w+)", console, re.M))
     if re.search(r"\b(Oops|BUG): ", console):
         killers.add("Oops")

@@ -11,7 +11,7 @@ import pytest
 from tools import groups, jobs
 from tools.queue.checks_repo import repo_files
 from tools.queue.proc import must
-from tools.vm import boots
+from tools.vm import tables
 
 ROOT = groups.ROOT
 TOOLS = ("Makefile", "tools/", ".ci/")
@@ -42,7 +42,7 @@ def test_jobs_cover_what_is_full(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each test that is marked full and each boot of make test-full is in exactly one slow job."""
     monkeypatch.delenv("GROUP", raising=False)
     tests = [f"{file}::{name}" for file, name in collected("-m", "full")]
-    tables = boots.read_tables(groups.chosen(groups.queue())).values()
+    rows = tables.read_tables(groups.chosen(groups.queue())).values()
     found = []
     for job in jobs.read_jobs().values():
         assert 0 < job.minutes <= 60, job
@@ -52,4 +52,4 @@ def test_jobs_cover_what_is_full(monkeypatch: pytest.MonkeyPatch) -> None:
             found += [f"boot={what}"] if kind == "boot" else []
             found += [one for one in tests if kind == "test" and f"{one}::".startswith(f"{test}::")]
     assert sorted(found) == sorted(
-        [*tests, *(f"boot={boot.name}" for boot in tables if boot.args.when == "full")])
+        [*tests, *(f"boot={boot.name}" for boot in rows if boot.row.when == "full")])

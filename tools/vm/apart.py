@@ -1,28 +1,26 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Boots that are meant to fail: their results are apart from those of the run."""
+"""Boots of single tests: their results are apart from those of the run."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
+from threading import Event
+from typing import Any
 
 from tools import environment
-from tools.environment import ROOT
+from tools.group_file import BootTable
+from tools.results_file import Result
+from tools.vm.boot import run
+from tools.vm.tables import Boot, Job
 
 RESULTS = environment.results() / "runner"
 
 
-def start(name: str, kernel: Path, *options: str) -> subprocess.Popen[str]:
-    """Start a boot with options of boot.py; the job's KTAP_HELPERS are the kernel's."""
+def boot_apart(name: str, kernel: Path, *jobs: Job, env: tuple[str, ...] = (), **row: Any
+               ) -> tuple[list[Result], Path]:
+    """Boot a kernel under TCG; return the results, first the boot's own, and where its logs are.
+
+    kernel: an image, or the O= directory with its modules; env: NAME=VALUE for the jobs, besides
+    KTAP_HELPERS; row: other keys of a row of the tables. Raises GroupError, OSError.
+    """
     helpers = f"{environment.tree()}/tools/testing/selftests/kselftest/ktap_helpers.sh"
-    return subprocess.Popen(
-        [sys.executable, "-m", "tools.vm.boot", name, kernel, f"--env=KTAP_HELPERS={helpers}",
-         *options], cwd=ROOT, env={**os.environ, "KVM": "0", "RESULTS": str(RESULTS)}, text=True,
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-
-
-def boot_apart(name: str, kernel: Path, job: str, *options: str) -> tuple[int, str, Path]:
-    """Boot a kernel with a job; return its exit status, its output, the directory of its logs."""
-    process = start(name, kernel, f"--{job}", *options)
-    printed, _ = process.communicate()
-    return process.returncode, printed, RESULTS / f"vm-{name}"
+    table = BootTable(env=[f"KTAP_HELPERS={helpers}", *env], **row)
+    return run(Boot(name, jobs, table), kernel, RESULTS, Event()), RESULTS / f"vm-{name}"

@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Boots what the tables say, as many at a time as there are processors.
+"""Boots what the tables say (tools/vm/tables.py), JOBS= at a time.
 
-usage: python -m tools.vm.boots [--when test|make|full] [--list] [NAME...]
+usage: tools/run tools.vm.boots [--when test|make|full] [--list] [NAME...]
 
-They are in configs/tests.toml, which documents them, and selftests/GROUP/group.toml. Without names,
-the boots of that occasion. With GROUP= in the environment: the boots of these groups, and the
-common ones that they add to. A boot that passed with the same kernel, modules, configuration,
-command line, jobs, test programs, checking code, QEMU and Python tools is not booted again: its
-results are written with "cached". FRESH=1 boots it all the same.
+Without names, the boots of that occasion. With GROUP= in the environment: the boots of these
+groups, and the common ones that they add to. A boot that passed with the same kernel, modules,
+configuration, row, jobs, test programs, checking code, QEMU and Python tools is not booted again:
+its results are written with "cached". FRESH=1 boots it all the same. KVM=1 uses KVM, not TCG.
 
-Reads what tools/environment.py says, and KVM.
 Exit status: 0 nothing failed, 1 something did, 2 a table is wrong, 130 interrupted.
 """
 
@@ -19,186 +17,96 @@ import argparse
 import os
 import platform
 import signal
-import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
+from threading import Event
 
 from tools import environment, group_file, groups, proofs, results_file
-from tools.groups import GroupError
+from tools.group_file import OCCASIONS, GroupError
 from tools.results.machine import cpu
 from tools.results_file import Result
-from tools.vm.boot import OCCASIONS, arguments
-from tools.vm.guest import programs
+from tools.vm import boot as one
+from tools.vm.tables import Boot, chosen, read_tables
 
 ROOT = groups.ROOT
-ALWAYS = "default"  # the boot that every group has
 MOST = 4
 CHECKERS = ("tools/vm/*.py", "tools/group_file.py", "tools/results_file.py",
             "configs/requirements.txt")
 
 
-@dataclass(frozen=True)
-class Boot:
-    """A boot of the tables. options: of boot.py; args: what they say."""
-
-    name: str
-    kernel: str
-    options: tuple[str, ...]
-    args: argparse.Namespace = field(compare=False)
-
-
-def option(word: str, targets: dict[str, tuple[str, list[str]]]) -> list[str]:
-    """Return the options of boot.py for a word; a target has its group's name and environment."""
-    key, _, target = word.partition("=")
-    if key != "kselftest":
-        return [f"--{word}"]
-    if target not in targets:
-        raise GroupError(f"no target '{target}' in selftests/*/group.toml")
-    group, variables = targets[target]
-    return [f"--{word}:{group}", *(f"--env={pair}" for pair in variables)]
-
-
-def read_tables(names: list[str]) -> dict[str, Boot]:
-    """Return the boots of configs/tests.toml and of groups, by name; raises GroupError, OSError.
-
-    Args: the groups whose tables are read. Exits with 2 on a word that boot.py does not know.
-    """
-    targets = groups.kselftests(names)
-    found: dict[str, list[str]] = {}
-    kernels: dict[str, str] = {}
-    for path, file in group_file.read_all(names).items():
-        for name, row in file.boots.items():
-            if bool(row.kernel) == (name in found):
-                raise GroupError(f"{path.parent.name}/{path.name}: boots.{name}: a new boot has a "
-                                 "kernel, one that adds to another has none")
-            options = found.setdefault(name, [])
-            options += [f"--append={word}" for word in row.append.split()]
-            options += [one for word in row.words.split() for one in option(word, targets)]
-            if row.kernel:
-                groups.kernel(row.kernel)
-                kernels[name] = row.kernel
-    return {name: Boot(name, kernels[name], tuple(options), arguments(
-        [name, kernels[name], *options], f"boots.py: boot {name}"))
-        for name, options in found.items()}
-
-
-def chosen(boots: dict[str, Boot], names: list[str], when: str, group_names: list[str]
-           ) -> list[Boot]:
-    """Return the boots to run; raises GroupError.
-
-    Args: the tables, names from the command line, the occasion, the groups of GROUP= ([]: all).
-    """
-    if unknown := [name for name in names if name not in boots]:
-        raise GroupError(f"no boot '{unknown[0]}' in configs/tests.toml or selftests/*/group.toml")
-    own = {ALWAYS, *(name for group in group_names
-                     for name in group_file.read(groups.folder(group) / "group.toml").boots)}
-    return [boots[name] for name in names] or [
-        boot for boot in boots.values()
-        if boot.args.when == when and (not group_names or when != "test" or boot.name in own)]
-
-
 class Runner:
-    """Runs boots, each as a process of boot.py, and keeps which of them passed."""
+    """Runs boots, writes their results, and keeps which of them passed."""
 
     def __init__(self) -> None:
         self.kernels = environment.of_groups("out")
         self.results = environment.results()
         self.proofs = proofs.Proofs("boot")
-        self.running: set[subprocess.Popen] = set()
-        self.stopped = False
-
-    def part(self, boot: Boot) -> Path:
-        """Return where a boot's results go."""
-        return self.results / "parts" / f"vm-{boot.name}.json"
-
-    def command(self, boot: Boot) -> list[str]:
-        """Return the command line of boot.py."""
-        return [sys.executable, "-m", "tools.vm.boot", boot.name, f"{self.kernels / boot.kernel}",
-                *boot.options]
+        self.kvm = os.environ.get("KVM", "0")
+        self.stopped = Event()
 
     def key(self, boot: Boot) -> str:
         """Return the hash of all that the verdict on a boot depends on."""
-        out = self.kernels / boot.kernel
-        kvm = os.environ.get("KVM", "0")
+        out = self.kernels / boot.row.kernel
         return proofs.key(
-            name=boot.name, options=boot.options, kvm=kvm,
-            qemu=proofs.version("qemu-system-x86_64"), image=out / "arch/x86/boot/bzImage",
+            boot=repr(boot), kvm=self.kvm,
+            qemu=proofs.version("qemu-system-x86_64"), image=out / one.IMAGE,
             config=out / ".config", modules=proofs.contents(out / "modules", "**/*"),
-            programs=proofs.contents(programs(), "**/*") if boot.args.programs else {},
+            programs=proofs.contents(environment.kernel() / "kselftest", "**/*")
+            if boot.programs else {},
             checkers={name: content for name, content in proofs.contents(ROOT, *CHECKERS).items()
                       if not Path(name).name.startswith("test_")},
             lists=[repr((file.ids, file.allow)) for file in group_file.read_all().values()],
             parser=proofs.contents(environment.tree(), "tools/testing/kunit/*.py"),
             # The guest's root file system is the host's
             packages=Path("/var/lib/dpkg/status"),
-            host=[platform.release(), cpu()] if kvm == "1" else [])
+            host=[platform.release(), cpu()] if self.kvm == "1" else [])
 
-    def failed(self, boot: Boot, reason: str) -> bool:
-        """Write that a boot gave no results of its own; returns False."""
-        results_file.write(self.part(boot), [Result(f"vm/boot_{boot.name}", "fail", reason)])
-        print(f"FAIL vm/boot_{boot.name}: {reason}", flush=True)
-        return False
+    def write(self, boot: Boot, results: list[Result], said: str = "") -> bool:
+        """Write and print the results of a boot; returns whether it passed."""
+        results_file.write(self.results / f"parts/vm-{boot.name}.json", results)
+        print(said or one.summary(results, self.results / f"vm-{boot.name}"), flush=True)
+        return not one.failures(results)
 
     def __call__(self, boot: Boot) -> bool:
         """Run a boot, or take what is known of it; returns whether it passed."""
-        if self.stopped:
+        if self.stopped.is_set():
             return False
-        out = self.kernels / boot.kernel
-        if not all((out / name).is_file() for name in ("arch/x86/boot/bzImage", ".series")):
-            return self.failed(boot, f"no kernel in {out.relative_to(self.kernels.parent)}, "
-                                     "or its last build failed")
-        key = self.key(boot)
-        if (rows := self.proofs.lookup(key)) is not None:
-            results_file.write(self.part(boot), [
-                replace(results_file.checked(row, boot.name), cached=True) for row in rows])
-            print(f"vm/boot_{boot.name}: passed before with this kernel and these tests "
-                  f"({len(rows)} results)", flush=True)
-            return True
-        code, printed = self.boot(boot)
         try:
-            results = results_file.read(self.part(boot))
-        except (OSError, ValueError):
-            last = (printed.strip().splitlines() or [""])[-1]
-            return self.failed(boot, f"boot.py: exit status {code}: {last}")
+            out = self.kernels / boot.row.kernel
+            if not all((out / name).is_file() for name in (one.IMAGE, ".series")):
+                raise GroupError(f"no kernel in {out.relative_to(self.kernels.parent)}, "
+                                 "or its last build failed")
+            key = self.key(boot)
+            if (rows := self.proofs.lookup(key)) is not None:
+                known = [replace(results_file.checked(row, boot.name), cached=True) for row in rows]
+                return self.write(boot, known, f"vm/boot_{boot.name}: passed before with this "
+                                  f"kernel and these tests ({len(rows)} results)")
+            results = one.run(boot, out, self.results, self.stopped, self.kvm == "1")
+        except (GroupError, OSError) as error:
+            return self.write(boot, [Result(f"vm/boot_{boot.name}", "fail", str(error))])
+        passed = self.write(boot, results)
         # What was tested may have been built anew meanwhile
-        failures = any(result.status == "fail" for result in results)
-        if code == 0 and not failures and key == self.key(boot):
+        if passed and key == self.key(boot):
             self.proofs.store(key, [result.row() for result in results])
-        return code == 0
+        return passed
 
-    def boot(self, boot: Boot) -> tuple[int, str]:
-        """Run boot.py; returns its exit status and what it printed, which is shown in one piece."""
-        self.part(boot).unlink(missing_ok=True)
-        process = subprocess.Popen(
-            self.command(boot), cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True)
-        self.running.add(process)
-        if self.stopped:  # meanwhile
-            process.terminate()
-        printed, _ = process.communicate()
-        self.running.discard(process)
-        print(printed, end="", flush=True)
-        return process.returncode, printed
-
-    def stop(self, *_: object) -> None:
-        """Start no more boots and end those that run: each writes that it was interrupted."""
-        self.stopped = True
-        for process in list(self.running):
-            process.terminate()
-
-    def all(self, boots: list[Boot]) -> bool:
-        """Run boots, JOBS= at a time; returns if all passed."""
+    def all(self, boots: list[Boot]) -> int:
+        """Run boots, JOBS= at a time; returns the exit status. SIGINT and SIGTERM start no more and
+        end those that run: each writes that it was interrupted."""
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: self.stopped.set())
         with ThreadPoolExecutor(max_workers=min(environment.jobs(), MOST)) as pool:
-            return all(list(pool.map(self, boots)))
+            passed = all(list(pool.map(self, boots)))
+        return 130 if self.stopped.is_set() else int(not passed)
 
 
 def main(argv: list[str] | None = None) -> int:
     """Boot what was asked for; returns the exit status."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--when", choices=OCCASIONS, default="test",
-                        help="the occasion (default: test)")
+    parser.add_argument("--when", choices=OCCASIONS, default=OCCASIONS[0],
+                        help=f"the occasion (default: {OCCASIONS[0]})")
     parser.add_argument("--list", action="store_true", help="print name and kernel of each")
     parser.add_argument("names", nargs="*", help="boots by name")
     args = parser.parse_args(argv)
@@ -212,13 +120,9 @@ def main(argv: list[str] | None = None) -> int:
         print(f"boots.py: error: {error}", file=sys.stderr)
         return 2
     if args.list:
-        print("\n".join(f"{boot.name} {boot.kernel}" for boot in boots))
+        print("\n".join(f"{boot.name} {boot.row.kernel}" for boot in boots))
         return 0
-    runner = Runner()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, runner.stop)
-    passed = runner.all(boots)
-    return 130 if runner.stopped else int(not passed)
+    return Runner().all(boots)
 
 
 if __name__ == "__main__":

@@ -15,13 +15,15 @@ import signal
 import subprocess
 import sys
 import tempfile
-from argparse import Namespace
+import time
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Event
 
 from tools import environment
+from tools.vm.tables import Boot
 
 APPEND = ("panic_on_warn=1", "oops=panic", "ignore_loglevel", "printk.devkmsg=on")
 MARK = "vm-boot:"
@@ -61,18 +63,14 @@ def guest_script(commands: Iterable[str], nonce: str, variables: Iterable[str] =
                        for number, command in enumerate(commands)))
 
 
-def programs() -> Path:
-    """Return where the kselftests are installed."""
-    return environment.kernel() / "kselftest"
-
-
-def command_line(args: Namespace, script: Path, jobs_log: Path, kvm: bool) -> list[str]:
-    """Return virtme-ng's command line for the arguments of boot.py; raises FileNotFoundError."""
+def command_line(boot: Boot, image: Path, script: Path, jobs_log: Path, kvm: bool) -> list[str]:
+    """Return virtme-ng's command line for a boot; raises FileNotFoundError."""
+    row = boot.row
     vng = Path(sys.executable).parent / "vng"
     if not vng.exists():
         raise FileNotFoundError(f"no vng in the directory of {sys.executable}: make tools")
-    command = [str(vng), "--run", shlex.quote(str(args.kernel)), "--name", args.name, "--force-9p",
-               "--skip-modules", "--verbose", "--cpus", str(args.cpus), "--memory", args.memory]
+    command = [str(vng), "--run", shlex.quote(str(image)), "--name", boot.name, "--force-9p",
+               "--skip-modules", "--verbose", "--cpus", str(row.cpus), "--memory", row.memory]
     # virtme-ng passes these on through a shell without quotes
     port = shlex.quote("file,id=vmjobs,path=" + str(jobs_log).replace(",", ",,"))
     qemu = ["-device virtio-serial-pci,id=vmbus", f"-chardev {port}",
@@ -83,22 +81,31 @@ def command_line(args: Namespace, script: Path, jobs_log: Path, kvm: bool) -> li
         # send another's MMIO to a wrong device: "msix_table_mmio_write: Assertion", once in some
         # twenty boots.
         qemu.insert(0, "-accel tcg,thread=single")
-    if args.cpu:
-        qemu.append(f"-cpu {'host' if kvm else 'max'},{shlex.quote(args.cpu)}")
-    if args.programs:
-        command += ["--overlay-rwdir", shlex.quote(str(programs()))]
-    return [*command, *(f"--append={word}" for word in (*APPEND, *args.append)),
+    if row.cpu:
+        qemu.append(f"-cpu {'host' if kvm else 'max'},{shlex.quote(row.cpu)}")
+    if boot.programs:
+        command += ["--overlay-rwdir", shlex.quote(f"{environment.kernel()}/kselftest")]
+    return [*command, *(f"--append={word}" for word in (*APPEND, *row.append.split())),
             *(f"--qemu-opts={words}" for words in qemu), "--exec", f"sh {shlex.quote(str(script))}"]
 
 
-def run(command: list[str], console: Path, limit: float) -> str:
+def wait(process: subprocess.Popen, limit: float, stopped: Event) -> str:
+    """Return when a process ended, after limit seconds or when stopped is set: which it was."""
+    last = time.monotonic() + limit
+    while process.poll() is None:
+        if stopped.wait(0.1):
+            return "interrupted"
+        if time.monotonic() > last:
+            return "limit"
+    return "ended"
+
+
+def run(command: list[str], console: Path, limit: float, stopped: Event) -> str:
     """Run a guest; returns how it ended: ended, limit or interrupted.
 
-    console: file for the kernel's console; limit: seconds. On the limit and on SIGINT or SIGTERM
-    the whole process group is killed, and also when this process is killed; the logs stay.
+    console: file for the kernel's console; limit: seconds. On the limit and when stopped is set the
+    whole process group is killed, and also when this process is killed; the logs stay.
     """
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.default_int_handler)
     with (tempfile.TemporaryDirectory(prefix="vm-boot-", ignore_cleanup_errors=True) as temporary,
           console.open("wb") as log):
         # A user's virtme-ng configuration must not change a test.
@@ -114,13 +121,8 @@ def run(command: list[str], console: Path, limit: float) -> str:
             ["sh", "-c", f"read -r _; kill -s KILL -- -{process.pid}"], stdin=subprocess.PIPE,
             stderr=subprocess.DEVNULL, start_new_session=True)
         pump = subprocess.Popen(["cat"], stdin=process.stdout, stdout=log, start_new_session=True)
-        end = "ended"
         try:
-            process.wait(limit)
-        except subprocess.TimeoutExpired:
-            end = "limit"
-        except KeyboardInterrupt:
-            end = "interrupted"
+            end = wait(process, limit, stopped)
         finally:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)

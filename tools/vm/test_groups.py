@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tools import environment, groups
-from tools.vm import boots
+from tools.vm import tables
 
 pytestmark = pytest.mark.full
 PASSED_ON = (
@@ -49,7 +49,7 @@ def check_of(group: str) -> Callable[[], None]:
         shutil.rmtree(where, ignore_errors=True)
         subprocess.run(["git", "clone", "-q", groups.ROOT, where], check=True)
         ids = passed(where, group)
-        wanted = boots.chosen(boots.read_tables([group]), [], "test", [group])
+        wanted = tables.chosen(tables.read_tables([group]), [], "test", [group])
         assert {f"vm/boot_{boot.name}" for boot in wanted} <= ids
         assert any(name.startswith(f"{group}/") for name in ids)
         shutil.rmtree(where)
