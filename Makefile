@@ -22,7 +22,7 @@ usage = command -v python3 >/dev/null || exit 0; tools/run tools.usage
 
 .PHONY: all help preflight tools base apply unapply status kernel kselftests boot shell \
 	refresh rebase-report lint check model model-tables identity test test-full test-bare \
-	bench results-add docs export branch mail ktap clean distclean
+	bench results-add time time-compare docs export branch mail ktap clean distclean
 
 all: ## Tools, base, push the series (GROUP=: one group), build with every option on, boot once
 	@$(usage) all
@@ -105,6 +105,12 @@ results-add: ## Take FILE=, of make bench SHORT=1 on another machine, into the p
 	@$(MAKE) tools
 	@tools/run tools.bench --add "$(FILE)"
 	@tools/run tools.results pages
+time: ## Time programs on the kernel that runs, patched or not (GROUP= ROUNDS= DIR=directory on a disk)
+	@$(usage) time
+	@tools/run tools.time
+time-compare: ## Compare two files of make time: A= B=
+	@$(usage) time-compare
+	@tools/run tools.time --compare "$(A)" "$(B)"
 docs: apply ## These pages as HTML in build/docs, the kernel's own in build/kernel-docs
 	@tools/docs.sh
 export: ## Copy the patches into another queue and its series: DIR=/tree/debian/patches/NAME [GROUP=]

@@ -59,6 +59,20 @@ class JobTable:
 
 
 @dataclass(frozen=True)
+class TimeTable:
+    """A program that make time runs. command: of the shell, with $FILE, a file to read, $DIR, a
+    directory, and $PROGRAM, what source below the group's folder is compiled to; prints: a regular
+    expression whose group is the figure, "" for its CPU time in ms; disk: it writes to DIR=."""
+
+    command: str
+    shows: str
+    unit: str = "ms"
+    prints: str = ""
+    source: str = ""
+    disk: bool = False
+
+
+@dataclass(frozen=True)
 class Allow:
     """What may be in a log: patterns of splats, and taint bits, each with its reason."""
 
@@ -84,6 +98,7 @@ class GroupFile:
     kselftests: dict[str, str] = field(default_factory=dict)
     boots: dict[str, BootTable] = field(default_factory=dict)
     jobs: dict[str, JobTable] = field(default_factory=dict)
+    time: dict[str, TimeTable] = field(default_factory=dict)
     ids: dict[str, str] = field(default_factory=dict)
     allow: dict[str, Allow] = field(default_factory=dict)
 

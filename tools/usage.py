@@ -54,6 +54,13 @@ def check_results_add() -> None:
         raise ValueError(f"FILE={file}: no such file; make bench SHORT=1 writes one")
 
 
+def check_time_compare() -> None:
+    """A=, B=."""
+    for name in "AB":
+        if not Path(file := os.environ.get(name, "")).is_file():
+            raise ValueError(f"{name}={file}: no such file; make time writes one")
+
+
 def check_test() -> None:
     """JOB= is for the slow jobs."""
     if job := os.environ.get("JOB"):
@@ -81,6 +88,7 @@ def check_help() -> None:
 CHECKS: dict[str, Callable[..., object]] = {
     "mail": check_mail, "bench": check_bench, "results-add": check_results_add, "test": check_test,
     "test-full": check_test_full, "help": check_help, "rebase-report": check_rebase_report,
+    "time-compare": check_time_compare,
     "model": lambda *words: model_arguments(list(words)),
     "model-tables": lambda: published_of(os.environ.get("GROUP", ""))}
 
