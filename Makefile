@@ -67,7 +67,7 @@ shell: kernel ## An interactive virtual machine on this kernel (virtme-ng; Ctrl-
 	@tools/shell.sh
 refresh: ## After a change in a patch: bring the later ones to quilt's form, mark README's figures "older"
 	@tools/run tools.queue.refresh
-	@tools/run tools.results pages
+	@tools/run tools.figures pages
 rebase-report: ## How the patches go onto another version's tree, KDIR=tree: apply, offset, fuzz, merge, fail
 	@$(usage) rebase-report
 	@KDIR= $(MAKE) KDIR= base
@@ -103,8 +103,8 @@ bench: ## Time copies and walks in user space on an idle machine (GROUP= ROUNDS=
 results-add: ## Take FILE=, of make bench SHORT=1 on another machine, into the published tables
 	@$(usage) results-add
 	@$(MAKE) tools
-	@tools/run tools.bench --add "$(FILE)"
-	@tools/run tools.results pages
+	@tools/run tools.figures.bench --add "$(FILE)"
+	@tools/run tools.figures pages
 time: ## Time programs on the kernel that runs, patched or not (GROUP= ROUNDS= DIR=directory on a disk)
 	@$(usage) time
 	@tools/run tools.time

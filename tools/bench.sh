@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 # What is timed in user space on the real CPU, of GROUP= or of all groups: the tables
-# Documentation/results/*/bench*.rst, in ROUNDS= rounds. SHORT=1: in fewer rounds, printed and
-# written to build/results/bench.json (tools/bench/share.py).
+# Documentation/results/*/bench*.csv, in ROUNDS= rounds. SHORT=1: in fewer rounds, printed and
+# written to build/results/bench.json (tools/figures/share.py).
 . "$(dirname "$0")/lib.sh"
 
 # busy: the load average, if it is above 0.5 a CPU
@@ -27,5 +27,5 @@ if [ -n "${SHORT:-}" ]; then
 fi
 [ -z "${ROUNDS:-}" ] || words+=(--rounds "$ROUNDS")
 # shellcheck disable=SC2086	# a list of names
-"$ROOT/tools/run" tools.bench ${GROUP:-} "${words[@]}" || code=$?
+"$ROOT/tools/run" tools.figures.bench ${GROUP:-} "${words[@]}" || code=$?
 exit "$code"

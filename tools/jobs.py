@@ -71,7 +71,7 @@ def key(job: Job) -> str:
     """Return the hash of all that the verdict on a job depends on: repository, tree, tools. The
     published results are read by the job that looks for stale ones."""
     read = ["patches", "configs", "tools", "selftests"]
-    read += ["Documentation/results"] if job.folder.name == "results" else []
+    read += ["Documentation/results"] if job.folder.name == "figures" else []
     files = proofs.contents(ROOT, "series", "Makefile", "pytest.ini",
                             *(f"{name}/**/*" for name in read))
     tree = environment.tree()

@@ -12,5 +12,5 @@ code=0
 wait $! || code=$?
 cat "$RESULTS/lint-apply.log"
 # Published tables that are not of today's files: printed, no failure
-"$ROOT/tools/run" tools.results || code=$?
+"$ROOT/tools/run" tools.figures || code=$?
 exit "$code"

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tools import groups, jobs, mail
-from tools.bench.__main__ import arguments as bench_arguments
+from tools.figures.bench import arguments as bench_arguments
 from tools.model.__main__ import arguments as model_arguments
 from tools.model.published import published_of
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pytest
 
 from selftests.colouring import bench
-from tools.bench.measure import command
+from tools.figures.measure import command
 
 pytestmark = pytest.mark.static
 

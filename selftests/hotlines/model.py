@@ -15,8 +15,8 @@ from typing import Any
 from tools.model import tables
 from tools.model.published import Published, literal, result_of, spread, wrapped
 from tools.model.result import misses
-from tools.results import store
-from tools.results.store import Table
+from tools.figures import store
+from tools.figures.store import Table
 
 KINDS = ("pipe", "futex", "threads")
 TASKS = (4, 8, 12, 16, 32, 64, 128, 256)

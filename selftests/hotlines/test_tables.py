@@ -8,7 +8,7 @@ import pytest
 
 from selftests.hotlines.model import (
     CROSSING, KINDS, RANDOM, TASKS, before, leader, moved, ratio, slower, touched)
-from tools.results import store
+from tools.figures import store
 
 pytestmark = pytest.mark.static
 # What the group promises of each kind of ring: the lines that are touched, and the part that is

@@ -11,7 +11,7 @@ from typing import Any
 from tools.model import tables
 from tools.model.published import Published, literal, result_of, wrapped
 from tools.model.result import misses
-from tools.results.store import Table
+from tools.figures.store import Table
 
 RUN = "calls"
 CALLS = {

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from tools import environment
-from tools.bench.measure import command, model_words
-from tools.results.machine import cpu
+from tools.figures.machine import cpu, model_words
+from tools.figures.measure import command
 
 HERE = Path(__file__).resolve().parent
 READS = 2_000_000_000       # 15 to 25 s on two cores

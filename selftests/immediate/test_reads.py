@@ -8,11 +8,11 @@ import re
 import pytest
 
 from selftests.immediate.bench import complaints
-from selftests.immediate.short import SLOWER, gains
+from selftests.immediate.figures import SLOWER, gains
 from tools import environment
-from tools.bench.measure import command
-from tools.results import store
-from tools.results.cpus import cpu_name
+from tools.figures import store
+from tools.figures.machine import cpu_name
+from tools.figures.measure import command
 
 TABLE = 12          # bytes of an entry; the original's had 18
 REX = 1             # byte that a read may have more: its branch tests all 64 bits of the register

@@ -28,7 +28,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "../../tools/bench/tsc.h"
+#include "../../tools/figures/tsc.h"
 #include "site.h"	/* this and copies.h are written by site.py */
 
 #define COUNT(a) (sizeof(a) / sizeof(*(a)))

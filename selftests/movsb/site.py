@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tools.results.machine import cpu
+from tools.figures.machine import cpu
 
 HEADER = "arch/x86/include/asm/uaccess_64.h"
 # A site of mainline's has the five bytes of a call: behind rep movsb there is a NOP. Where the
@@ -33,9 +33,11 @@ def last_distance(machine: Mapping[str, Any]) -> int:
 
 def write_headers(tree: Path, directory: Path, order: int = 0) -> None:
     """Write site.h: MAINLINE, CHECKED (as it stands in the tree, with Zen 4's distances where this
-    CPU has none), SERIES (what this CPU executes); and copies.h, COPY() of each, the first `order` of them moved behind the others."""
+    CPU has none), SERIES (what this CPU executes); and copies.h, COPY() of each, the first `order`
+    of them moved behind the others."""
     text = (tree / HEADER).read_text(encoding="utf-8")
-    macro = re.search(r"#define COPY_USER_MOVSB_AT\b.*\n#define COPY_USER_BY_DISTANCE\b(?:.*\\\n)+.*\n", text)
+    macro = re.search(r"#define COPY_USER_MOVSB_AT\b.*\n"
+                      r"#define COPY_USER_BY_DISTANCE\b(?:.*\\\n)+.*\n", text)
     assert macro, f"no COPY_USER_BY_DISTANCE in {HEADER}"
     last = last_distance(cpu())
     series = "CHECKED" if last else UNCHECKED

@@ -13,10 +13,10 @@ from selftests.movsb import bench, site
 from selftests.movsb.bench import Row, build, compared, joined, middle, rows_of
 from selftests.movsb.site import last_distance
 from tools import environment
-from tools.bench.claims import compare, lines_of
-from tools.bench.measure import LOOPS, cells_of, measures_of
-from tools.results import store
-from tools.results.machine import cpu
+from tools.figures import store
+from tools.figures.claims import compare, lines_of
+from tools.figures.machine import cpu
+from tools.figures.measure import LOOPS
 
 # rep movsb, and a part of it once more: the last eighth alone is in L1, which Intel does not notice
 PART = "" if cpu()["vendor_id"] == "GenuineIntel" else "shr $3, %%rax; "
@@ -39,11 +39,9 @@ def row(size: int, delta: int, median: float) -> Row:
 def test_distances_joined() -> None:
     """Slow distances are a row, a small difference is none, and no row has two sizes."""
     rows = [row(64, 0, 100), row(64, 1, 300), row(64, 2, 310), row(64, 3, 100), row(4096, 3, 100)]
-    found = joined(rows, ("a",))
-    assert list(found) == ["64/0", "64/1-2", "64/3", "4096/3"]
-    assert found["64/1-2"]["a"] == {"median": 305, "low": 299, "high": 311, "worst": 312}
-    measures = {"hot": found}
-    assert measures_of({"cells": cells_of(measures)}) == measures
+    found = joined("hot", rows, ("a",))
+    assert [cell.name for cell in found] == ["hot/64/0", "hot/64/1-2", "hot/64/3", "hot/4096/3"]
+    assert (found[1].median, found[1].low, found[1].high, found[1].worst) == (305, 299, 311, 312)
     orders = [[row(64, 0, median)] for median in (30, 10, 20)]
     assert middle(orders, ("a",)) == [row(64, 0, 20)]
 

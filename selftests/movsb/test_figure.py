@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from selftests.movsb.short import at
+from selftests.movsb.figures import at
 from tools.environment import ROOT
-from tools.results import store
-from tools.results.cpus import cpu_name
-from tools.results.machine import machine
+from tools.figures import store
+from tools.figures.machine import cpu_name, machine
+from tools.figures.share import block_of
 
 TABLE = "movsb/bench"
 # Bytes and distance of README's row, and by how much the part of mainline's time may differ
@@ -23,8 +23,8 @@ APART = 1.5
 
 def part(block: dict[str, Any]) -> float:
     """Return what part of mainline's time the series takes in README's row."""
-    copies = at(block["cells"], *ROW)
-    return copies["series"][0] / copies["movsb"][0]
+    copies = at(block, *ROW)
+    return copies["series"].median / copies["movsb"].median
 
 
 @pytest.mark.full
@@ -43,7 +43,7 @@ def test_reproduce_one_figure() -> None:
                           stderr=subprocess.STDOUT)
     text = done.stdout.partition("the file:\n")[2]
     assert text, done.stdout[-3000:]
-    block = json.loads(text)["blocks"][TABLE]
+    block = block_of(json.loads(text)["blocks"][TABLE])
     named = {cpu_name(other["machine"]): other for other in store.read(*TABLE.split("/"))["blocks"]}
     published = named.get(cpu_name(block["machine"]))
     assert not published or 1 / APART < part(block) / part(published) < APART

@@ -9,7 +9,7 @@ import pytest
 
 from selftests.preparations.harness import failures_with, mistake
 from tools import environment
-from tools.bench.measure import LOOPS, assemble, command
+from tools.figures.measure import LOOPS, assemble, command
 
 HERE = Path(__file__).resolve().parent
 MEMCPY, USER = "arch/x86/lib/memcpy_64.S", "arch/x86/lib/copy_user_64.S"

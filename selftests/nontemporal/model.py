@@ -12,7 +12,7 @@ from typing import Any
 from tools.model import tables
 from tools.model.published import Published, literal, result_of, spread, wrapped
 from tools.model.result import misses
-from tools.results.store import Table
+from tools.figures.store import Table
 
 PERTURB = (0, 10, 100)
 # Name in the table, its title there, and the words for the guest: value and minimum

@@ -7,7 +7,7 @@ import statistics
 import pytest
 
 from selftests.nontemporal.model import ALONE, PERTURB, WRITES
-from tools.results import store
+from tools.figures import store
 
 pytestmark = pytest.mark.static
 MORE_PERCENT = 3

@@ -11,7 +11,7 @@ from typing import Any
 
 from tools.model import tables
 from tools.model.published import Published, literal, result_of, wrapped
-from tools.results.store import Table
+from tools.figures.store import Table
 
 # Name in the table, and the kernel parameters; the first is without X86_USERCOPY_CONST
 CALLS = "calls"

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from selftests.usercopy import bench
-from tools.bench.measure import command
-from tools.bench.returns import THUNKS
+from tools.figures.measure import command
+from tools.figures.returns import THUNKS
 from tools.queue.scratch import Sources
 
 FUNCTIONS = ("none", "fsrm", "erms", "movsq", "unrolled", "string", "rep_movs_alternative_unrolled",

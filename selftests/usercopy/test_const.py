@@ -5,7 +5,7 @@ import re
 import pytest
 
 from tools import environment
-from tools.bench.measure import command
+from tools.figures.measure import command
 
 
 @pytest.mark.parametrize(("function", "prefix"), [

@@ -30,7 +30,7 @@ from tools.model.image import make_initramfs
 from tools.model.result import check_console, label_results, module_symbols
 from tools.model.symbols import Symbols, Variables
 from tools.model.workloads import GEOMETRY, WORKLOADS, ModelError
-from tools.results.store import digest, write_whole
+from tools.figures.store import digest, write_whole
 
 QEMU = "qemu-system-x86_64"
 MEMORY = "1G"  # of the guest; the plugin models 2 GiB at most

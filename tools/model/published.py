@@ -10,7 +10,6 @@ Exit status: 0 done, 1 a boot failed or the result cannot be published, 2 usage,
 from __future__ import annotations
 
 import argparse
-import importlib
 import itertools
 import json
 import os
@@ -27,8 +26,8 @@ from typing import Any
 from tools import proofs
 from tools.model.build import BUILT, KERNEL, RESULTS, build
 from tools.model.workloads import GEOMETRY, WORKLOADS, ModelError
-from tools.results import store
-from tools.results.store import ROOT, Table
+from tools.figures import store, tables
+from tools.figures.store import ROOT, Table
 
 HERE = Path(__file__).resolve().parent
 # What all runs depend on, beside the workload's program
@@ -160,8 +159,7 @@ def model(arguments: list[str]) -> subprocess.CompletedProcess[str]:
 
 def groups() -> dict[str, Published]:
     """Return the tables of all groups that have one, by the group's name."""
-    names = sorted(path.parent.name for path in ROOT.glob("selftests/*/model.py"))
-    return {name: importlib.import_module(f"selftests.{name}.model").PUBLISHED for name in names}
+    return {table.group: table.published for table in tables.modelled()}
 
 
 def published_of(group: str) -> Published:
@@ -210,7 +208,10 @@ def main() -> int:
                               stdin=subprocess.DEVNULL, check=False).returncode:
                 return 1
             build(KERNEL.with_name(kernel).resolve())
-        return table.count()
+        if code := table.count():
+            return code
+        tables.find(group, "model").write_page()
+        return 0
     except (ModelError, OSError, ValueError) as error:
         print(f"model: {error}", file=sys.stderr)
         return 1

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tools.model.published import model
-from tools.results.store import ROOT
+from tools.figures.store import ROOT
 from tools.vm.test_runner import qemus_of
 
 

@@ -13,7 +13,7 @@ import pytest
 from tools.model import published
 from tools.model.published import Published, groups
 from tools.model.workloads import WORKLOADS
-from tools.results import store
+from tools.figures import store
 
 pytestmark = pytest.mark.static
 KEYS = {"kind", "series", "configuration", "kernel", "qemu", "cpu", "memory", "command", "date",
@@ -29,7 +29,10 @@ def test_published_results(of: Published) -> None:
     assert set(table.get("other kernels", {})) == set(of.others)
     assert ({"release", "compiler", "image", "bytes"} == set(table["kernel"])
             and table["kernel"]["bytes"])
-    assert set(table["runs"]) == set(of.runs) == {cell.partition("/")[0] for cell in table["cells"]}
+    assert set(table["runs"]) == set(of.runs)
+    assert set(table["cells"]) == {f"{run}/{label}" for run in of.runs
+                                   for label in published.result_of(table, run)["labels"]}
+    assert all(published.result_of(table, run)["labels"] for run in of.runs)
     for name, arguments in of.runs.items():
         run = table["runs"][name]
         settings = (word.removeprefix("--set=") for word in arguments)
@@ -72,7 +75,6 @@ def toy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> tuple[Published, Pat
     monkeypatch.setattr(published, "RESULTS", results)
     monkeypatch.setattr(store, "PUBLISHED", tmp_path / "published")
     monkeypatch.setattr(store, "refusal", lambda _files, _tree: "")
-    monkeypatch.setattr(store, "page_of", lambda _group, _name, table: f"{table['cells']}\n")
     monkeypatch.setattr(Published, "files", lambda _self: ["tools/model/tags.h"])
     return (Published("toy", {"a": ["ring"], "b": ["ring", "--instructions"]},
                       lambda _name, result: result["labels"], ("TOY",)), kernel, counted)

@@ -30,7 +30,7 @@ def test_every_test_runs(tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     shutil.copytree(ROOT, copy, symlinks=True,
                     ignore=shutil.ignore_patterns("build", ".git", "__pycache__"))
-    planted = copy / "tools/bench/test_planted.py"
+    planted = copy / "tools/figures/test_planted.py"
     planted.write_text("def test_planted():\n    assert 0\n")
     scripts = "".join((ROOT / f"tools/{name}.sh").read_text() for name in ("test", "lint"))
     stages = sorted(set(re.findall(r"--stage=(\w+)", scripts)))

@@ -18,8 +18,8 @@ import sys
 from pathlib import Path
 
 from tools import environment, groups
-from tools.results import store
-from tools.results.machine import machine
+from tools.figures import store
+from tools.figures.machine import machine
 from tools.time.compare import read, table
 from tools.time.kernel import running
 from tools.time.measure import measure

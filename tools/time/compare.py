@@ -6,9 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from tools.figures.machine import EMULATED, SAME_MODEL, same_model
 from tools.model.tables import columns
-from tools.results.machine import SAME_MODEL, same_model
-from tools.time.kernel import EMULATED
 
 HEAD = ["program", "unit", "A (quartiles)", "B (quartiles)", "B : A", ""]
 

@@ -11,8 +11,6 @@ from tools.groups import features, switches
 from tools.series import Patch
 
 VULNERABILITIES = Path("/sys/devices/system/cpu/vulnerabilities")
-# QEMU's emulation names itself so
-EMULATED = "TCGTCGTCGTCG"
 
 
 def configuration(release: str) -> dict[str, str]:

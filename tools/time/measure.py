@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 
 from tools import environment, group_file
-from tools.bench.measure import command, summary
+from tools.figures.measure import command, summary
 from tools.group_file import TimeTable
 
 MIB = 64    # of the file that programs read

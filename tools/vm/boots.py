@@ -24,8 +24,8 @@ from pathlib import Path
 from threading import Event
 
 from tools import environment, group_file, groups, proofs, results_file
+from tools.figures.machine import cpu
 from tools.group_file import OCCASIONS, GroupError
-from tools.results.machine import cpu
 from tools.results_file import Result
 from tools.vm import boot as one
 from tools.vm.tables import Boot, chosen, read_tables

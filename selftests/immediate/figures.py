@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Immediate values: the short forms of the tables, README's row of gains, and the picture of what
+4096 reads add to a system call, as loads and as immediates."""
+from __future__ import annotations
+
+from typing import Any
+
+from selftests.immediate import bench, model
+from selftests.immediate.bench import CACHES_OF, added
+from tools.figures import store
+from tools.figures.cells import Cell, by_row, one_row
+from tools.figures.gains import arrow, block_of, evidence
+from tools.figures.machine import cpu_name
+from tools.figures.pictures import THEMES, TIMED, about, start
+from tools.figures.store import Table
+from tools.figures.tables import Figures, Modelled, Picture, Row, Timed
+from tools.model import tables
+from tools.model.published import literal
+
+TABLE, CPU = "immediate/bench", "Zen 5"
+# Where immediates are slower than they should be: README's costs have them
+SLOWER = "Cascade Lake"
+FORMS = ("loads", "immediates")
+WIDTH = 0.38
+
+
+def gains() -> list[Row]:
+    """Return the row of README's table of gains."""
+    def pair(caches: str, size: int, cpu: str = CPU) -> str:
+        return arrow(*(added(block_of(TABLE, cpu), caches, 4096, size, form) for form in FORMS))
+    return [Row("IMMEDIATE_VALUES", "4096 variables of 4 bytes in a call, hot",
+                f"{pair('hot', 4)} cycles more", evidence(TABLE, CPU),
+                f"from cold caches 4096 reads of 8 bytes add {pair('llc', 8)} cycles "
+                f"({CPU}), hot ones of 4 bytes {pair('hot', 4, SLOWER)} ({SLOWER}); "
+                "no variable of the kernel is one: none of those looked at would gain; "
+                "setting a value interrupts all CPUs")]
+
+
+def spread_added(forms: dict[str, Cell], form: str) -> str:
+    """Return the cycles that reads of a form add to a call: median (quartiles)."""
+    timed, none = forms[form], forms["none"].median
+    return f"{timed.median - none:.0f} ({timed.low - none:.0f}..{timed.high - none:.0f})"
+
+
+def short(table: Table) -> str:
+    """Return what 4096 reads add to a call, each CPU model's cycles beside those of the others."""
+    blocks = table["blocks"]
+    lines = [["bytes", "caches", *(f"{cpu_name(block['machine'])}, {form}"
+                                   for block in blocks for form in FORMS)]]
+    for row in by_row(blocks[-1]["cells"], reads=4096, copy="none"):
+        size, caches = row["none"].bytes, row["none"].measure
+        both = [one_row(block["cells"], measure=caches, reads=4096, bytes=size) for block in blocks]
+        lines.append([str(size), CACHES_OF[caches], *(
+            spread_added(forms, form) for forms in both for form in FORMS)])
+    dates = "; ".join(about(block) for block in blocks)
+    return literal("cycles that 4096 reads add to a getppid(), median (quartiles): "
+                   f"{dates}\n\n{tables.columns(lines)}")
+
+
+def immediate_reads(theme: str) -> Any:
+    """Draw the cycles that 4096 reads of four and eight bytes add, by caches, a row of panels for
+    each CPU model."""
+    blocks = store.read("immediate", "bench")["blocks"]
+    figure, panels = start(2 * len(blocks), "cycles added to a getppid()")
+    for axes, (block, size) in zip(panels, ((block, size) for block in blocks for size in (4, 8))):
+        for number, form in enumerate(FORMS):
+            axes.bar([at + WIDTH * (number - 0.5) for at in range(len(CACHES_OF))],
+                     [added(block, caches, 4096, size, form) for caches in CACHES_OF],
+                     WIDTH, color=THEMES[theme][number], label=form)
+        axes.set_xticks(range(len(CACHES_OF)), CACHES_OF.values())
+        axes.set_title(f"{size} bytes, {about(block)}", fontsize=9)
+    panels[0].legend(fontsize=8)
+    return figure
+
+
+FIGURES = Figures(
+    (Timed("immediate", "bench", bench.run, ("selftests/immediate/reads.c", "tools/figures/tsc.h"),
+           bench.complaints, short),
+     Modelled("immediate", model.PUBLISHED, model.page, model.budget)),
+    gains, {"immediate-reads": Picture(f"{TIMED}: 4096 reads", immediate_reads)})

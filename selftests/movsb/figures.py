@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Slow rep movsb: the short form of the table, for the group's page, README's rows of gains, and
+pictures of cycles by the distance of the addresses, a panel for each CPU model."""
+from __future__ import annotations
+
+from typing import Any
+
+from selftests.movsb import bench, bench_programs
+from tools.figures import store
+from tools.figures.cells import Block, Cell, by_row, select
+from tools.figures.gains import STAC_CLAC, arrow, block_of, evidence
+from tools.figures.pictures import THEMES, TIMED, about, start
+from tools.figures.store import Table
+from tools.figures.tables import Figures, Picture, Row, Timed
+from tools.model import tables
+from tools.model.published import literal
+
+SIZES = (1, 64, 128, 256, 1024, 4096, 65536)
+# Distances of the columns
+DISTANCES = (8, 24, 1024)
+RANDOM = 4096    # in the column of distances: random ones
+TABLE = "movsb/bench"
+# Of the axis
+TICKS = (0, 1, 4, 16, 64, 256, 1024, 4095)
+
+
+def at(block: Block, measure: str, size: int, distance: int) -> dict[str, Cell]:
+    """Return the copies of the row that has a size and distance; raises KeyError."""
+    for copies in by_row(block["cells"], measure=measure, bytes=size):
+        cell = next(iter(copies.values()))
+        if cell.delta_first <= distance <= cell.delta_last:
+            return copies
+    raise KeyError(f"{measure}/{size}: no distance {distance}")
+
+
+def short(table: Table) -> str:
+    """Return mainline and the series by size and distance, back to back, for each CPU model."""
+    parts = []
+    for timed in table["blocks"]:
+        lines = [["bytes", *(f"{head}, {name}" for head in (*DISTANCES, "random")
+                            for name in ("mainline", "series"))]]
+        for size in SIZES:
+            copies = [at(timed, "hot", size, distance) for distance in DISTANCES]
+            copies += by_row(timed["cells"], measure="random", bytes=size) or [{}]
+            lines.append([str(size), *(f"{row[name].median:.1f}" if row else "-" for row in copies
+                                       for name in ("movsb", "series"))])
+        parts.append(literal(
+            f"{about(timed)}, series {timed['series']}\n"
+            "cycles of the time-stamp counter for a copy back to back, median, "
+            "at three distances\n\n"
+            f"{tables.columns(lines)}"))
+    return "\n".join(parts)
+
+
+def gains() -> list[Row]:
+    """Return the rows of README's table of gains."""
+    def pair(cpu: str, measure: str, size: int, distance: int) -> str:
+        copies = at(block_of(TABLE, cpu), measure, size, distance)
+        return arrow(copies["movsb"].median, copies["series"].median, plus=STAC_CLAC)
+    cost = (f"single copies of 128 bytes take {pair('Zen 3', 'isolated', 128, 1024)} cycles "
+            f"(Zen 3), of 1 KiB {pair('Zen 4', 'isolated', 1024, 1024)} (Zen 4); back to back, "
+            f"at random distances, 128 bytes {pair('Zen 4', 'random', 128, RANDOM)} (Zen 4)")
+    return [
+        Row("X86_MOVSB_DISTANCE", f"4 KiB copies, (dst - src) mod 4096 in 1..{last}",
+            f"{pair(cpu, 'hot', 4096, 8)} cycles", evidence(TABLE, cpu),
+            cost if cpu == "Zen 3" else "")
+        for cpu, last in (("Zen 3", 31), ("Zen 4", 15))]
+
+
+def by_distance(block: Block, measure: str, size: int, copy: str) -> tuple[list[int], list[float]]:
+    """Return distances and median cycles of a copy: a step where the next row begins, a slope over
+    distances that were not timed."""
+    spans = {cell.delta_first: cell for cell in select(block["cells"], measure=measure, bytes=size,
+                                                       copy=copy)}
+    distances, cycles = [], []
+    for first, cell in sorted(spans.items()):
+        distances += [first, cell.delta_last + (cell.delta_last + 1 in spans)]
+        cycles += [cell.median, cell.median]
+    return distances, cycles
+
+
+def distance_axis(axes: Any) -> None:
+    """Give an axis of distances, which has 0, and a logarithmic one of cycles."""
+    from matplotlib.ticker import LogLocator
+    axes.set_xscale("symlog", base=2, linthresh=1, linscale=0.5)
+    axes.set_xticks(TICKS, [str(at) for at in TICKS])
+    axes.set_xlim(0, TICKS[-1])
+    axes.set_yscale("log")
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.minorticks_off()
+    axes.set_xlabel("(dst - src) mod 4096, bytes")
+
+
+def movsb_distance(theme: str) -> Any:
+    """Draw a copy of 4 KiB, mainline's and the series', a panel for each CPU model."""
+    blocks = [block for block in store.read("movsb", "bench")["blocks"]
+              if by_distance(block, "hot", 4096, "series")[0]]
+    figure, panels = start(len(blocks),
+                           f"cycles, of which {STAC_CLAC} are assumed for STAC and CLAC")
+    for axes, block in zip(panels, blocks):
+        for copy, name, colour in (("movsb", "mainline", THEMES[theme][0]),
+                                   ("series", "this series", THEMES[theme][1])):
+            distances, cycles = by_distance(block, "hot", 4096, copy)
+            axes.plot(distances, [value + STAC_CLAC for value in cycles], color=colour, label=name,
+                      ls="-" if copy == "movsb" else "--", lw=1.6)
+        distance_axis(axes)
+        axes.set_title(about(block), fontsize=9)
+    panels[0].legend(fontsize=8)
+    return figure
+
+
+def pread_distance(theme: str) -> Any:
+    """Draw pread() on the kernel that ran, a panel for each CPU model."""
+    blocks = [block for block in store.read("movsb", "bench")["blocks"]
+              if by_distance(block, "calls", 32768, "pread")[0]]
+    figure, panels = start(len(blocks), "cycles of pread() of 32 KiB")
+    for axes, block in zip(panels, blocks):
+        axes.plot(*by_distance(block, "calls", 32768, "pread"), color=THEMES[theme][0], lw=1.6)
+        distance_axis(axes)
+        axes.set_title(about(block), fontsize=9)
+    return figure
+
+
+FIGURES = Figures((
+    # rep_movs_alternative() is of the preparations
+    Timed("movsb", "bench", bench.run,
+          ("selftests/movsb/distance.c", "selftests/movsb/site.py", "tools/figures/claims.py",
+           "tools/figures/returns.py", "tools/figures/tsc.h", "patches of preparations"),
+          bench.complaints, short),
+    Timed("movsb", "bench_programs", bench_programs.run,
+          ("selftests/movsb/shim.c", "selftests/movsb/distances.c"))), gains, {
+        "movsb-distance": Picture(
+            f"{TIMED}: cycles of a 4 KiB copy by the distance of its addresses", movsb_distance),
+        "pread-distance": Picture(
+            f"{TIMED}: cycles of pread() of 32 KiB on an unpatched kernel", pread_distance)},
+    recommended=True)

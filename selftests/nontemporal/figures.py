@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Non-temporal writes: the short forms of the tables, for the group's page, README's rows of gains,
+and the picture of what the writer and another task take, by size."""
+from __future__ import annotations
+
+import statistics
+from typing import Any
+
+from selftests.nontemporal import bench_folio, model
+from selftests.nontemporal.bench_folio import BYPASSED
+from selftests.nontemporal.model import bystander_table, writes_table
+from tools.figures import store
+from tools.figures.cells import Block, by_row, one_row, select
+from tools.figures.gains import arrow, block_of, cells, evidence, per_unit
+from tools.figures.machine import cpu_name
+from tools.figures.pictures import THEMES, TIMED, about, start
+from tools.figures.store import Table
+from tools.figures.tables import Figures, Modelled, Picture, Row, Timed
+from tools.model import tables
+from tools.model.published import literal, wrapped
+
+# By measure, what its rows are
+ROWS = {"fresh": "new folios, in no cache", "stream": "a stream of 64 MiB",
+        "bystander_256k": "a line of a bystander's 256 KiB",
+        "bystander_2m": "a line of a bystander's 2 MiB",
+        "ring": "a stream to so many bytes of frames",
+        "read_at_once": "new folios, each read then",
+        "recycled": "a file in the frames of the last",
+        "files_cold": "files of 1 to 64 KiB"}
+MIB = 1 << 20
+SIZES = (8192, 65536, MIB, 4 * MIB)
+BENCH, INTEL = "nontemporal/bench_folio", "Intel with AMX"
+# Rows that are slower than they should be, by CPU model: README's costs have the worst that is
+# slower than a plain copy, and Zen 3 has none
+SLOWER = {
+    (INTEL, "bystander_2m", MIB), ("Zen 3", "bystander_256k", 65536), ("Zen 5", "read_at_once", MIB),
+    *((cpu, measure, size) for cpu in ("Zen 4", "Cascade Lake") for measure, sizes in {
+        "fresh": (65536, 262144, MIB), "stream": (65536, 262144, MIB), "stream_pages": (65536, MIB),
+        "bystander_256k": (65536,), "read_at_once": (MIB,)}.items() for size in sizes)}
+
+
+def both(block: Block, measure: str, size: int) -> tuple[float, float]:
+    """Return the cycles of a plain copy and of one that bypasses the caches: by the default minimum
+    if that selects these writes, else by one of 512 bytes."""
+    row = one_row(block["cells"], measure=measure, bytes=size)
+    other = "default" if row["default"].bypassed > BYPASSED else "always"
+    return row["plain"].median, row[other].median
+
+
+def times(cpu: str, measure: str, size: int) -> str:
+    """Return how many times as long as a plain copy a write takes that bypasses the caches."""
+    plain, other = both(block_of(BENCH, cpu), measure, size)
+    return f"{other / plain:.2f}"
+
+
+def line(measure: str) -> str:
+    """Return the cycles for a line of a bystander, after plain writes of 1 MiB and after others."""
+    return arrow(*both(block_of(BENCH, INTEL), measure, MIB))
+
+
+def gains() -> list[Row]:
+    """Return the rows of README's table of gains."""
+    plain, bypass = (
+        statistics.median(cell["llc"]
+                          for cell in cells("nontemporal/model", f"bystander-{run}-[0-9]*"))
+        for run in ("plain", "bypass"))
+    off, on = (per_unit("nontemporal/model", f"writes-{run}/write_4096", "instructions")
+               for run in ("off", "on"))
+    return [
+        Row("vm.nontemporal_write=1", "writes of 64 KiB of a program that asks",
+            f"time 1 → {times(INTEL, 'stream', 65536)}", evidence(BENCH, INTEL), ""),
+        Row("vm.nontemporal_write=1 or 2", "writes of 1 MiB",
+            f"time 1 → {times(INTEL, 'stream', MIB)}", evidence(BENCH, INTEL),
+            f"on Zen 4 with slow memory, writes of 1 MiB take {times('Zen 4', 'stream', MIB)} "
+            f"times as long, of 64 KiB {times('Zen 4', 'stream', 65536)}, on Cascade Lake "
+            f"{times('Cascade Lake', 'stream', MIB)} and "
+            f"{times('Cascade Lake', 'stream', 65536)}; read back, 64 KiB take "
+            f"{times(INTEL, 'read_at_once', 65536)} times as long (Intel), 8 KiB "
+            f"{times('Zen 5', 'read_at_once', 8192)}, 1 MiB "
+            f"{times('Zen 5', 'read_at_once', MIB)} (Zen 5)"),
+        Row("vm.nontemporal_write=1 or 2", "256 KiB read, 1 MiB written",
+            f"{line('bystander_256k')} cycles per line", evidence(BENCH, INTEL),
+            "another task that reads 2 MiB, all of L2, needs "
+            f"{line('bystander_2m')} cycles per cache line (Intel)"),
+        Row("vm.nontemporal_write=2", "4 MiB read, 4 tasks write 4 KiB (min 4096)",
+            f"{arrow(plain, bypass)} LLC misses", evidence("nontemporal/model"),
+            f"rewriting 4 KiB takes {arrow(off, on)} instructions; a gain from writes below 1 MiB "
+            "needs a program that asks, or a smaller vm.nontemporal_write_min")]
+
+
+def short_model(table: Table) -> str:
+    """Return the parts about the bystander and about writes to which nothing applies."""
+    return "\n".join([bystander_table(table), writes_table(table)])
+
+
+def short(table: Table) -> str:
+    """Return the writes of ROWS, each CPU model's beside those of the others: cycles of plain
+    copies, and how many times as long."""
+    blocks = table["blocks"]
+    lines = [["a write to", "bytes", *(cpu_name(each["machine"]) for each in blocks)]]
+    for cell in select(blocks[-1]["cells"], copy="always"):
+        if cell.measure in ROWS and cell.bytes in SIZES and cell.bypassed > BYPASSED:
+            pairs = [both(each, cell.measure, cell.bytes) for each in blocks]
+            lines.append([ROWS[cell.measure], str(cell.bytes),
+                         *(f"{plain:.0f}: {other / plain:.2f}" for plain, other in pairs)])
+    about = "; ".join(f"{cpu_name(each['machine'])}: {each['date']}, series {each['series']}"
+                      for each in blocks)
+    return literal(f"{wrapped(about)}\n"
+                   "cycles of the time-stamp counter with vm.nontemporal_write 0, and with 2 "
+                   "how many times as\n"
+                   "long, by the default minimum or, where it selects nothing, one of 512 bytes; "
+                   f"medians\n\n{tables.columns(lines)}")
+
+
+def nontemporal(theme: str) -> Any:
+    """Draw what a write past the caches takes of a plain one, and a line of another task's memory
+    after it, a panel for each CPU model."""
+    blocks = store.read("nontemporal", "bench_folio")["blocks"]
+    figure, panels = start(len(blocks), "time past the caches / time through them")
+    for axes, block in zip(panels, blocks):
+        for measure, name, colour in (("stream", "the writer", THEMES[theme][0]),
+                                      ("bystander_256k", "a task on its CPU, 256 KiB, a line",
+                                       THEMES[theme][1])):
+            found = sorted(by_row(block["cells"], measure=measure),
+                           key=lambda row: row["plain"].bytes)
+            axes.plot([row["plain"].bytes for row in found],
+                      [row["always"].median / row["plain"].median for row in found], color=colour,
+                      marker="o", ms=3, label=name)
+        axes.axhline(1, color=THEMES[theme][2], lw=0.8)
+        axes.set_xscale("log", base=2)
+        axes.set_xticks([1 << 12, 1 << 16, MIB], ["4 KiB", "64 KiB", "1 MiB"])
+        axes.set_xlabel("a write of")
+        axes.set_title(about(block), fontsize=9)
+    panels[0].set_ylim(0)
+    panels[0].legend(fontsize=8)
+    return figure
+
+
+FIGURES = Figures(
+    (Timed("nontemporal", "bench_folio", bench_folio.run,
+           ("selftests/nontemporal/folio.c", "tools/figures/claims.py", "tools/figures/tsc.h"),
+           bench_folio.complaints, short),
+     Modelled("nontemporal", model.PUBLISHED, model.page, short_model)), gains,
+    {"nontemporal": Picture(
+        f"{TIMED}: time of writes past the caches, 1: as long as through them", nontemporal)})

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Figures of published tables, for the rows of README's table of gains. A table is named
+GROUP/TABLE, a CPU model as tools/figures/machine.py names it."""
+from __future__ import annotations
+
+import fnmatch
+import statistics
+from typing import Any
+
+from tools.figures import store
+from tools.figures.cells import Block, one_row
+from tools.figures.machine import cpu_name
+from tools.figures.store import Table
+
+
+def table_of(name: str) -> Table:
+    """Return the table GROUP/TABLE; raises as store.read()."""
+    return store.read(*name.split("/"))
+
+
+def block_of(table: str, cpu: str) -> Block:
+    """Return a CPU model's block of a timed table, the last one of that name; raises KeyError."""
+    for found in reversed(table_of(table)["blocks"]):
+        if cpu_name(found["machine"]) == cpu:
+            return dict(found)
+    raise KeyError(f"{table} has no block of {cpu}")
+
+
+def timed(table: str, cpu: str, copy: str, **columns: object) -> float:
+    """Return the median of a copy in the row of a CPU model's block that has these values; raises
+    KeyError."""
+    return one_row(block_of(table, cpu)["cells"], **columns)[copy].median
+
+
+def cells(table: str, pattern: str) -> list[Any]:
+    """Return the cells of a modelled table that a shell pattern matches; raises KeyError."""
+    matching = [cell for name, cell in table_of(table)["cells"].items()
+                if fnmatch.fnmatchcase(name, pattern)]
+    if not matching:
+        raise KeyError(f"{table} has no cell {pattern}")
+    return matching
+
+
+def per_unit(table: str, pattern: str, key: str) -> float:
+    """Return the mean of a count per unit of the cells that a pattern matches; raises KeyError."""
+    return float(statistics.mean(cell[key] / cell["units"] for cell in cells(table, pattern)))
+
+
+# Cycles that README adds to a copy for STAC and CLAC, which user space cannot execute: stated, not
+# measured
+STAC_CLAC = 20
+
+
+def arrow(before: float, after: float, digits: int = 0, plus: float = 0) -> str:
+    """Return two figures as before and after. plus: what is added to both."""
+    return f"{before + plus:.{digits}f} → {after + plus:.{digits}f}"
+
+
+def age(*made: Table) -> str:
+    """Return ", older" if the patches that tables, or blocks of some, were made of changed since.
+    """
+    hashes = [(name, value) for about in made
+              for name, value in about.get("depends", {"": ""}).items()
+              if name.startswith(store.PATCHES) or not name]
+    return "" if all(name and value == store.hash_of(name) for name, value in hashes) else ", older"
+
+
+def evidence(table: str, *cpus: str, half: Table | None = None) -> str:
+    """Return a table's kind and CPU models, each with "older" if patches changed since. half: what
+    the table is compared with, if that is a file of its own."""
+    whole = table_of(table)
+    parts = ([cpu + age(block_of(table, cpu)) for cpu in cpus]
+             or [age(whole, half or {"depends": {}})])
+    return f"{whole['kind']}{': ' if cpus else ''}{'; '.join(parts)}"

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Tables in the pages of Documentation/, as text that each viewer shows: between two marks that
+name it stands a table's short form.
+
+  .. begin of results/GROUP/TABLE
+  .. end of results/GROUP/TABLE
+
+README.md has its table of gains between <!-- begin of gains --> and <!-- end of gains -->: the rows
+of all groups.
+"""
+from __future__ import annotations
+
+import re
+import textwrap
+from pathlib import Path
+
+from tools.figures import store, tables
+from tools.figures.store import ROOT
+from tools.figures.tables import Row
+
+AREA = re.compile(r"^((?:\.\.|<!--) begin of (results/(\w+)/(\w+)|gains)(?: -->)?\n)"
+                  r"(.*?)^((?:\.\.|<!--) end of \2(?: -->)?\n)", re.M | re.S)
+MARK = re.compile(r"^(?:\.\.|<!--) (?:begin|end) of (?:results/|gains)", re.M)
+WIDTH = 118  # of README's lines
+INCLUDE = re.compile(r"^\s*\.\. include::", re.M)
+
+
+def documents() -> list[Path]:
+    """Return all pages that may have marks: README and those of Documentation/."""
+    return [ROOT / "README.md", *sorted((ROOT / "Documentation").glob("*.rst"))]
+
+
+def short(group: str, name: str) -> str:
+    """Return the short form of a table; raises ValueError for one that has none."""
+    if not (form := tables.find(group, name).short):
+        raise ValueError(f"{group}/{name} has no short form")
+    return form(store.read(group, name)).strip("\n")
+
+
+def gain_rows() -> dict[str, list[Row]]:
+    """Return the rows of each group in the order of the series, but first those that are
+    recommended; raises OSError, ValueError and KeyError for figures that no published table has."""
+    figures = tables.groups()
+    names = sorted((group.name for group in store.queue_of_today().groups if group.name in figures),
+                   key=lambda name: not figures[name].recommended)
+    return {name: rows() for name in names if (rows := figures[name].gains)}
+
+
+def gains() -> str:
+    """Return README's table and the list of costs under it; raises as gain_rows()."""
+    table = ["| option | best for | before → after | evidence |", "|---|---|---|---|"]
+    costs: list[str] = []
+    for rows in gain_rows().values():
+        for row in rows:
+            table.append(f"| {' | '.join(row[:-1])} |")
+            costs += textwrap.wrap(row.cost and f"* {row.option}: {row.cost}", WIDTH,
+                                   subsequent_indent="  ", break_long_words=False,
+                                   break_on_hyphens=False)
+    return "\n".join([*table, "", "What it costs, and where it is slower:", "", *costs])
+
+
+def filled(text: str) -> str:
+    """Return a page with the tables of today between its marks.
+
+    Raises as gains(), and ValueError for marks that are no pair.
+    """
+    if len(MARK.findall(text)) != 2 * len(AREA.findall(text)):
+        raise ValueError("a mark of a table has no other end")
+
+    def area(match: re.Match[str]) -> str:
+        begin, _, group, name, _, end = match.groups()
+        made = short(group, name) if group else gains()
+        return f"{begin}\n{made}\n\n{end}"
+    return AREA.sub(area, text)
+
+
+def problems(text: str) -> list[str]:
+    """Return what is wrong with the tables of a page; raises as filled()."""
+    found = ["a table is included, which code hosts do not show"] if INCLUDE.search(text) else []
+    made = AREA.findall(filled(text))
+    return found + [f"{old[1]}: the page differs from the table: python -m tools.figures pages"
+                    for old, new in zip(AREA.findall(text), made, strict=True) if old != new]
+
+
+def fill() -> None:
+    """Write today's tables between the marks of all pages; raises as filled()."""
+    for path in documents():
+        text = path.read_text(encoding="utf-8")
+        if (made := filled(text)) != text:
+            store.write_whole(path, made)
