@@ -20,11 +20,11 @@ REX = 1             # byte that a read may have more: its branch tests all 64 bi
 
 @pytest.mark.static
 def test_reads() -> None:
-    """On each timed CPU but the one that README names 4096 hot reads add at least 44 % less, as in
+    """On each timed CPU but those that README names 4096 hot reads add at least 44 % less, as in
     the original, from a thrashed L2 no more than loads, and 32 hot ones no more."""
     blocks = store.read("immediate", "bench")["blocks"]
-    assert {cpu_name(block["machine"]) for block in blocks if complaints(block)} == {SLOWER}
-    assert SLOWER in " ".join(row.cost for row in gains())
+    assert {cpu_name(block["machine"]) for block in blocks if complaints(block)} == set(SLOWER)
+    assert all(cpu in row.cost for row in gains() for cpu in SLOWER)
 
 
 def test_size() -> None:

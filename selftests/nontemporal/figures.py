@@ -34,6 +34,7 @@ BENCH, INTEL = "nontemporal/bench_folio", "Intel with AMX"
 # slower than a plain copy, and Zen 3 has none
 SLOWER = {
     (INTEL, "bystander_2m", MIB), ("Zen 3", "bystander_256k", 65536), ("Zen 5", "read_at_once", MIB),
+    ("Emerald Rapids", "read_at_once", MIB),
     *((cpu, measure, size) for cpu in ("Zen 4", "Cascade Lake") for measure, sizes in {
         "fresh": (65536, 262144, MIB), "stream": (65536, 262144, MIB), "stream_pages": (65536, MIB),
         "bystander_256k": (65536,), "read_at_once": (MIB,)}.items() for size in sizes)}

@@ -15,7 +15,8 @@ SAME_MODEL = ("vendor_id", "cpu family", "model", "stepping")
 # Names of the CPU models that tables were timed on, by family and model: guests have one model name
 # for all. Those on the one with AMX hide it: 167 has none, and a smaller L2
 NAMES = {("25", "1"): "Zen 3", ("25", "17"): "Zen 4", ("26", "2"): "Zen 5",
-         ("6", "167"): "Intel with AMX", ("6", "85"): "Cascade Lake"}
+         ("6", "167"): "Intel with AMX", ("6", "85"): "Cascade Lake",
+         ("6", "207"): "Emerald Rapids"}
 # The frequency is measured: less than a hundredth is no other CPU model
 TOLERANCE = 0.01
 # QEMU's emulation, which says nothing about time, names itself so
