@@ -8,7 +8,7 @@ from typing import Any
 from selftests.immediate import bench, model
 from selftests.immediate.bench import CACHES_OF, added
 from tools.figures import store
-from tools.figures.cells import Cell, by_row, one_row
+from tools.figures.cells import by_row
 from tools.figures.gains import arrow, block_of, evidence
 from tools.figures.machine import cpu_name
 from tools.figures.pictures import THEMES, TIMED, about, start
@@ -37,25 +37,16 @@ def gains() -> list[Row]:
                 "setting a value interrupts all CPUs")]
 
 
-def spread_added(forms: dict[str, Cell], form: str) -> str:
-    """Return the cycles that reads of a form add to a call: median (quartiles)."""
-    timed, none = forms[form], forms["none"].median
-    return f"{timed.median - none:.0f} ({timed.low - none:.0f}..{timed.high - none:.0f})"
-
-
 def short(table: Table) -> str:
-    """Return what 4096 reads add to a call, each CPU model's cycles beside those of the others."""
+    """Return what 4096 reads add to a call as loads, and how many times as many as immediates."""
     blocks = table["blocks"]
-    lines = [["bytes", "caches", *(f"{cpu_name(block['machine'])}, {form}"
-                                   for block in blocks for form in FORMS)]]
+    lines = [["bytes", "caches", *(cpu_name(block["machine"]) for block in blocks)]]
     for row in by_row(blocks[-1]["cells"], reads=4096, copy="none"):
         size, caches = row["none"].bytes, row["none"].measure
-        both = [one_row(block["cells"], measure=caches, reads=4096, bytes=size) for block in blocks]
-        lines.append([str(size), CACHES_OF[caches], *(
-            spread_added(forms, form) for forms in both for form in FORMS)])
-    dates = "; ".join(about(block) for block in blocks)
-    return literal("cycles that 4096 reads add to a getppid(), median (quartiles): "
-                   f"{dates}\n\n{tables.columns(lines)}")
+        pairs = [[added(block, caches, 4096, size, form) for form in FORMS] for block in blocks]
+        lines.append([str(size), CACHES_OF[caches],
+                      *(f"{loads:.0f}: {other / loads:.2f}" for loads, other in pairs)])
+    return literal(tables.columns(lines))
 
 
 def immediate_reads(theme: str) -> Any:
