@@ -10,9 +10,9 @@ from tools.figures.machine import cpu_name
 from tools.figures.store import Table
 from tools.figures.tables import Figures, Modelled, Row, Timed
 from tools.model import tables
-from tools.model.published import literal, wrapped
+from tools.model.published import literal
 
-SIZES = (1, 8, 16, 32, 48, 64, 128, 256, 512, 4096)
+SIZES = (8, 32, 64, 256, 4096)
 # The loop of moves, inline; the first column is what a CPU has without options
 COPIES = ("unrolled", "const")
 INTEL = "Intel with AMX"
@@ -40,24 +40,16 @@ def has_baseline(block: Block) -> bool:
 
 
 def short(table: Table) -> str:
-    """Return the hot copies of some sizes, each CPU model's beside those of the others."""
-    rows = [["bytes", *(cpu_name(block["machine"]) for block in table["blocks"])]]
-    for size in SIZES:
-        found = [(one_row(block["cells"], measure="hot", bytes=size), default(block))
-                 for block in table["blocks"]]
-        rows.append([str(size), *(" / ".join(f"{row[name].median:.1f}" if name in row else "-"
-                                             for name in (first, *COPIES))
-                                  for row, first in found)])
-    about = "; ".join(f"{cpu_name(block['machine'])}: {block['date']}, series {block['series']}"
-                      for block in table["blocks"])
-    low = ", ".join(cpu_name(block["machine"]) for block in table["blocks"]
-                    if not has_baseline(block))
-    low = low and "\n" + wrapped("the first two are called by a function that ends in a plain ret, "
-                                 f"so they are too low where returns are mitigated: {low}")
-    return literal("cycles of the time-stamp counter for a hot copy, median: "
-                   "without options / unrolled / a constant size inline\n"
-                   f"{wrapped(about)}{low}\n\n"
-                   f"{tables.columns(rows)}")
+    """Return the hot copies of some sizes, a row for each CPU model."""
+    rows = [["bytes", "date", *map(str, SIZES)]]
+    for block in table["blocks"]:
+        found = [one_row(block["cells"], measure="hot", bytes=size) for size in SIZES]
+        rows.append([cpu_name(block["machine"]) + "*" * (not has_baseline(block)), block["date"],
+                     *("/".join(f"{row[name].median:.1f}" for name in (default(block), *COPIES)
+                                if name in row) for row in found)])
+    return literal("cycles of a hot copy, median: without options/unrolled/a constant size inline\n"
+                   f"{tables.columns(rows)}\n"
+                   "* called through a plain ret: the first two are too low with mitigated returns")
 
 
 FIGURES = Figures((
