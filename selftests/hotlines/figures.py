@@ -4,18 +4,21 @@ picture of misses of a context switch by the number of tasks, before and after."
 from __future__ import annotations
 
 import statistics
+from collections.abc import Callable
 from typing import Any
 
 from selftests.hotlines import model
 from selftests.hotlines.model import (
-    BOOTS, KINDS, TASKS, before, leader_table, line_table, miss_table, moved_table, rings, touched)
+    BOOTS, KINDS, TASKS, before, leader, moved, rings, touched)
 from tools.figures import store
 from tools.figures.gains import arrow, evidence
 from tools.figures.pictures import THEMES, start
 from tools.figures.store import Table
 from tools.figures.tables import Figures, Modelled, Picture, Row
-from tools.model.published import literal
+from tools.model import tables
+from tools.model.published import literal, spread
 
+SHORT = (4, 8, 64, 256)     # numbers of tasks, in the group's page
 NAMES = {"pipe": "processes, pipes", "futex": "processes, a futex", "threads": "threads, a futex"}
 
 
@@ -32,10 +35,26 @@ def gains() -> list[Row]:
 
 
 def short(table: Table) -> str:
-    """Return the lines of each kind of object, the misses of first level, and on several CPUs the
-    lines that move."""
-    return "\n".join(map(literal, (line_table(table), miss_table(table, "l1d"), moved_table(table),
-                                   leader_table(table))))
+    """Return lines, first-level misses and lines that move between CPUs by kind of ring, before and
+    after, stack offset fixed."""
+    both = (before()["cells"], table["cells"])
+
+    def row(head: str, value: Callable[[Table, str], float], digits: int = 1) -> list[str]:
+        return [head, *("/".join(f"{value(cells, kind):.{digits}f}" for cells in both)
+                        for kind in KINDS)]
+
+    def misses(tasks: int) -> Callable[[Table, str], float]:
+        return lambda cells, kind: statistics.median(
+            rings(cells, "fixed", f"{kind}_{tasks}", "l1d"))
+    rows = [["per context switch, before/after", *KINDS],
+            row("lines of task_struct and FPU state",
+                lambda cells, kind: float(cells[f"{kind}-fixed/ring"]["lines"]["task_struct"])),
+            *(row(f"L1D misses, {tasks} tasks", misses(tasks)) for tasks in SHORT),
+            row("task_struct lines that move, 16 tasks on 2 CPUs", lambda cells, kind:
+                statistics.median(moved(cells, f"{kind}_16", "task_struct")), 2)]
+    busy = " / ".join(spread(leader(cells)) for cells in both)
+    return literal(f"{tables.columns(rows)}\n"
+                   f"task_struct lines that move per round of the busy leader: {busy}")
 
 
 def hotlines(theme: str) -> Any:
