@@ -22,7 +22,7 @@ usage = command -v python3 >/dev/null || exit 0; tools/run tools.usage
 
 .PHONY: all help preflight tools base apply unapply status kernel kselftests boot shell \
 	refresh rebase-report lint check model model-tables identity test test-full test-bare \
-	bench results-add time time-compare docs export branch mail ktap clean distclean
+	bench results-add time time-compare docs export branch dist mail ktap clean distclean
 
 all: ## Tools, base, push the series (GROUP=: one group), build with every option on, boot once
 	@$(usage) all
@@ -115,6 +115,8 @@ docs: apply ## These pages as HTML in build/docs, the kernel's own in build/kern
 	@tools/docs.sh
 export: ## Copy the patches into another queue and its series: DIR=/tree/debian/patches/NAME [GROUP=]
 	@tools/run tools.tree export "$(DIR)"
+dist: ## A tarball of the series for quilt alone, with its SHA-256, in build/dist
+	@tools/dist.sh
 mail: ## The mails of a set, nothing is sent: SET=name [KDIR=git-tree V=2 RFC=1 SIGNOFF=1 OUT=dir]
 	@$(usage) mail
 	@[ -n "$(KDIR)" ] || $(MAKE) GROUP= apply
