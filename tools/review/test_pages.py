@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The commands of kselftest.rst and sending.rst do what the pages say; each has a test here or in
-test_mail.py and test_kselftests.py."""
+"""The commands of using.rst and sending.rst do what the pages say; each has a test here or in
+another folder."""
 
 from __future__ import annotations
 
@@ -18,7 +18,12 @@ from tools.environment import ROOT
 
 # What a command begins with, and the test that runs it
 TESTED = {"make mail SET=": "smtp_roundtrip", "make kselftests KDIR=": "kselftests_alone",
-          "make -s ktap": "ktap", "make -C tools/testing/selftests": "plain_kselftest",
+          "make apply KDIR=": "robust_groups", "make unapply KDIR=": "robust_groups",
+          "make status KDIR=": "status", "make branch KDIR=": "robust_branch",
+          "make -C /path/to/cache-footprint export": "export_refuses",
+          "QUILT_PATCHES=": "robust_plain_push_with_fuzz",
+          "make apply": "reproduce_one_figure", "make bench SHORT=1": "reproduce_one_figure",
+          "make results-add": "add", "make -C tools/testing/selftests": "plain_kselftest",
           "scripts/kconfig/merge_config.sh": "merge_config",
           "./tools/testing/kunit/kunit.py run": "kunit_run"}
 
@@ -26,7 +31,7 @@ TESTED = {"make mail SET=": "smtp_roundtrip", "make kselftests KDIR=": "kselftes
 def commands() -> list[str]:
     """Return the commands in the literal blocks of the two pages, continued lines joined."""
     found = []
-    for name in ("kselftest.rst", "sending.rst"):
+    for name in ("using.rst", "sending.rst"):
         text = (ROOT / "Documentation" / name).read_text(encoding="utf-8")
         for block in re.findall(r"::\n\n((?: {4}.*\n)+)", text):
             joined = re.sub(r"\\\n\s*", "", block)
@@ -102,8 +107,8 @@ def test_merge_config(tmp_path: Path) -> None:
 def test_kunit_config(tmp_path: Path) -> None:
     """KUnit's command gets a configuration with the suites that the page names."""
     words = command("./tools/testing/kunit/kunit.py run").rpartition(" ")[0]
-    text = " ".join((ROOT / "Documentation/kselftest.rst").read_text(encoding="utf-8").split())
-    named = re.search(r"for example nontemporal\. (.*?) USERCOPY_KMSAN", text)
+    text = " ".join((ROOT / "Documentation/using.rst").read_text(encoding="utf-8").split())
+    named = re.search(r"The other suites need (.*?) USERCOPY_KMSAN", text)
     assert named
     options = re.findall(r"[A-Z0-9_]{9,}", named[1])
     more = " ".join(f"--kconfig_add CONFIG_{name}=y" for name in options)
