@@ -4,6 +4,8 @@ code hosts want it; here it becomes one to the page."""
 from __future__ import annotations
 
 import re
+import shutil
+from pathlib import Path
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -21,6 +23,16 @@ def link_pages(_app: Sphinx, page: nodes.document, _name: str) -> None:
             link["refuri"] = re.sub(r"\.rst(?=#|$)", ".html", link["refuri"])
 
 
+def copy_tables(app: Sphinx, _failure: Exception | None) -> None:
+    """Copy the timed tables, which pages link to."""
+    source = Path(app.srcdir)
+    for table in source.glob("results/*/*.csv"):
+        copy = Path(app.outdir) / table.relative_to(source)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(table, copy)
+
+
 def setup(app: Sphinx) -> None:
-    """Register link_pages(), for Sphinx."""
+    """Register the functions above, for Sphinx."""
     app.connect("doctree-resolved", link_pages)
+    app.connect("build-finished", copy_tables)
