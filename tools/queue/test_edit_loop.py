@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The edit loop of Documentation/contributors.rst, followed word by word on a copy of the queue."""
+"""The edit loop of Documentation/contributing.rst, followed word by word on a copy of the queue."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_edit_loop(queue: Queue, sources: Sources, tmp_path: Path) -> None:
     (tree / "scripts/checkpatch.pl").touch()  # by which a kernel tree is known
     patch, file = middle(copied)
 
-    loop = commands((root / "Documentation/contributors.rst").read_text())
+    loop = commands((root / "Documentation/contributing.rst").read_text())
     assert loop[-2:] == list(PROVE), f"the loop does not end with {PROVE}"
     text = re.sub(r"\bPATCH\b", patch.name, " ; ".join(loop[:-2]))
     text = re.sub(r"\bFILE\b", file, text)
