@@ -22,7 +22,8 @@ TESTED = {"make mail SET=": "smtp_roundtrip", "make kselftests KDIR=": "kselftes
           "make status KDIR=": "status", "make branch KDIR=": "robust_branch",
           "make -C /path/to/cache-footprint export": "export_refuses",
           "QUILT_PATCHES=": "robust_plain_push_with_fuzz",
-          "make apply": "reproduce_one_figure", "make bench SHORT=1": "reproduce_one_figure",
+          "make dist": "dist", "make apply": "reproduce_one_figure",
+          "make bench SHORT=1": "reproduce_one_figure",
           "make results-add": "add", "make -C tools/testing/selftests": "plain_kselftest",
           "scripts/kconfig/merge_config.sh": "merge_config",
           "./tools/testing/kunit/kunit.py run": "kunit_run"}
