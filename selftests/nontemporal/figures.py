@@ -3,7 +3,6 @@
 and the picture of what the writer and another task take, by size."""
 from __future__ import annotations
 
-import statistics
 from typing import Any
 
 from selftests.nontemporal import bench_folio, model
@@ -11,7 +10,7 @@ from selftests.nontemporal.bench_folio import BYPASSED
 from selftests.nontemporal.model import bystander_table, writes_table
 from tools.figures import store
 from tools.figures.cells import Block, by_row, one_row, select
-from tools.figures.gains import arrow, block_of, cells, evidence, per_unit
+from tools.figures.gains import arrow, block_of, evidence
 from tools.figures.machine import cpu_name
 from tools.figures.pictures import THEMES, TIMED, about, start
 from tools.figures.store import Table
@@ -25,9 +24,8 @@ ROWS = {"fresh": "new folios", "stream": "stream of 64 MiB",
         "ring": "stream, frames reused", "read_at_once": "new folios, then read"}
 MIB = 1 << 20
 SIZES = (65536, MIB, 4 * MIB)
-BENCH, INTEL = "nontemporal/bench_folio", "Intel with AMX"
-# Rows that are slower than they should be, by CPU model: README's costs have the worst that is
-# slower than a plain copy, and Zen 3 has none
+BENCH, INTEL, BEST = "nontemporal/bench_folio", "Intel with AMX", "Emerald Rapids"
+# Rows that are slower than they should be, by CPU model
 SLOWER = {
     (INTEL, "bystander_2m", MIB), ("Zen 3", "bystander_256k", 65536),
     ("Zen 5", "read_at_once", MIB), ("Emerald Rapids", "read_at_once", MIB),
@@ -57,32 +55,11 @@ def line(measure: str) -> str:
 
 def gains() -> list[Row]:
     """Return the rows of README's table of gains."""
-    plain, bypass = (
-        statistics.median(cell["llc"]
-                          for cell in cells("nontemporal/model", f"bystander-{run}-[0-9]*"))
-        for run in ("plain", "bypass"))
-    off, on = (per_unit("nontemporal/model", f"writes-{run}/write_4096", "instructions")
-               for run in ("off", "on"))
     return [
-        Row("vm.nontemporal_write=1", "writes of 64 KiB of a program that asks",
-            f"time 1 → {times(INTEL, 'stream', 65536)}", evidence(BENCH, INTEL), ""),
-        Row("vm.nontemporal_write=1 or 2", "writes of 1 MiB",
-            f"time 1 → {times(INTEL, 'stream', MIB)}", evidence(BENCH, INTEL),
-            f"on Zen 4 with slow memory, writes of 1 MiB take {times('Zen 4', 'stream', MIB)} "
-            f"times as long, of 64 KiB {times('Zen 4', 'stream', 65536)}, on Cascade Lake "
-            f"{times('Cascade Lake', 'stream', MIB)} and "
-            f"{times('Cascade Lake', 'stream', 65536)}; read back, 64 KiB take "
-            f"{times(INTEL, 'read_at_once', 65536)} times as long (Intel), 8 KiB "
-            f"{times('Zen 5', 'read_at_once', 8192)}, 1 MiB "
-            f"{times('Zen 5', 'read_at_once', MIB)} (Zen 5)"),
-        Row("vm.nontemporal_write=1 or 2", "256 KiB read, 1 MiB written",
-            f"{line('bystander_256k')} cycles per line", evidence(BENCH, INTEL),
-            "another task that reads 2 MiB, all of L2, needs "
-            f"{line('bystander_2m')} cycles per cache line (Intel)"),
-        Row("vm.nontemporal_write=2", "4 MiB read, 4 tasks write 4 KiB (min 4096)",
-            f"{arrow(plain, bypass)} LLC misses", evidence("nontemporal/model"),
-            f"rewriting 4 KiB takes {arrow(off, on)} instructions; a gain from writes below 1 MiB "
-            "needs a program that asks, or a smaller vm.nontemporal_write_min")]
+        Row("NONTEMPORAL_WRITE", f"1 MiB: {times(BEST, 'stream', MIB)}",
+            times('Zen 4', 'stream', MIB), evidence(BENCH, BEST, "Zen 4")),
+        Row("", f"256 KiB beside: {line('bystander_256k')}", f"2 MiB: {line('bystander_2m')}",
+            evidence(BENCH, INTEL))]
 
 
 def short_model(table: Table) -> str:

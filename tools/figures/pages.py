@@ -11,7 +11,6 @@ of all groups.
 from __future__ import annotations
 
 import re
-import textwrap
 from pathlib import Path
 
 from tools.figures import store, tables
@@ -21,7 +20,6 @@ from tools.figures.tables import Row
 AREA = re.compile(r"^((?:\.\.|<!--) begin of (results/(\w+)/(\w+)|gains)(?: -->)?\n)"
                   r"(.*?)^((?:\.\.|<!--) end of \2(?: -->)?\n)", re.M | re.S)
 MARK = re.compile(r"^(?:\.\.|<!--) (?:begin|end) of (?:results/|gains)", re.M)
-WIDTH = 118  # of README's lines
 INCLUDE = re.compile(r"^\s*\.\. include::", re.M)
 
 
@@ -47,16 +45,10 @@ def gain_rows() -> dict[str, list[Row]]:
 
 
 def gains() -> str:
-    """Return README's table and the list of costs under it; raises as gain_rows()."""
-    table = ["| option | best for | before → after | evidence |", "|---|---|---|---|"]
-    costs: list[str] = []
-    for rows in gain_rows().values():
-        for row in rows:
-            table.append(f"| {' | '.join(row[:-1])} |")
-            costs += textwrap.wrap(row.cost and f"* {row.option}: {row.cost}", WIDTH,
-                                   subsequent_indent="  ", break_long_words=False,
-                                   break_on_hyphens=False)
-    return "\n".join([*table, "", "What it costs, and where it is slower:", "", *costs])
+    """Return README's table of gains; raises as gain_rows()."""
+    rows = [f"| [{group}] | {' | '.join(row)} |" for group, rows in gain_rows().items()
+            for row in rows]
+    return "\n".join(["| group | switch | best | worst | evidence |", "|---|---|---|---|---|", *rows])
 
 
 def filled(text: str) -> str:

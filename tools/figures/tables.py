@@ -16,15 +16,13 @@ from tools.figures.store import ROOT, Table
 
 
 class Row(NamedTuple):
-    """A row of README's table of gains, with a line of the list of costs under it. change: before
-    and after; evidence: as gains.evidence() returns it; cost: "" if another row of the option has
-    it."""
+    """A row of README's table of gains. switch: the option or parameter; best, worst: figures
+    before and after, with what they are of; evidence: as gains.evidence() returns it."""
 
-    option: str
-    best_for: str
-    change: str
+    switch: str
+    best: str
+    worst: str
     evidence: str
-    cost: str
 
 
 class Picture(NamedTuple):
