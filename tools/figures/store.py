@@ -29,7 +29,8 @@ PUBLISHED = ROOT / "Documentation/results"
 OPENED = {"blocks", "cells", "depends", "modelled", "runs"}
 PATCHES = "patches of "
 # Paths of a patch that no table depends on; benchmarks are built from those of BUILT
-UNBUILT, BUILT = ("Documentation/", "MAINTAINERS", "tools/testing/"), "tools/testing/selftests/x86/"
+UNBUILT = ("Documentation/", "MAINTAINERS", "tools/perf/", "tools/testing/")
+BUILT = "tools/testing/selftests/x86/"
 
 Table = dict[str, Any]
 

@@ -29,7 +29,7 @@ HEADER_OBJECTS = """
 """.split()
 NOT_KERNEL = ("tools/", "Documentation/", "samples/", "scripts/", "rust/")
 # What no object is made of, whatever reads it
-NO_INPUT = ("Documentation/", "MAINTAINERS", "samples/", "tools/testing/")
+NO_INPUT = ("Documentation/", "MAINTAINERS", "samples/", "tools/perf/", "tools/testing/")
 WARNING = re.compile(r"(?:warning|error): ")
 BUILDING = re.compile(r"^  (?:CC|AS|LDS|CC \[M\]|AS \[M\])\s+(\S+)$")
 FAILED = re.compile(r"\*\*\* \[[^\]]*?:? ?([\w./-]+)\] Error")
