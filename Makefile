@@ -65,7 +65,7 @@ boot: kernel ## Boot it once in QEMU and run its KUnit tests (KVM=1 to use KVM)
 	@tools/run tools.vm.boots --when make
 shell: kernel ## An interactive virtual machine on this kernel (virtme-ng; Ctrl-D ends it)
 	@tools/shell.sh
-refresh: ## After a change in a patch: bring the later ones to quilt's form, mark README's figures "older"
+refresh: ## After a change in a patch: bring the later ones to quilt's form, mark README's older figures
 	@tools/run tools.queue.refresh
 	@tools/run tools.figures pages
 rebase-report: ## How the patches go onto another version's tree, KDIR=tree: apply, offset, fuzz, merge, fail

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
-# A shell in a virtual machine that runs build/out/vm on this system's root, copy on write.
+# A shell in a virtual machine that runs build/out/vm on this system's root, copy on write;
+# build/results alone is written through.
 . "$(dirname "$0")/lib.sh"
 
 image=$KERNELS/vm/arch/x86/boot/bzImage
@@ -11,5 +12,7 @@ accel=(--disable-kvm --qemu-opts='-accel tcg,thread=single')
 [ "${KVM:-0}" != 1 ] || accel=()
 # vng calls virtme-run by name
 export PATH=$VENV/bin:$PATH
-say "starting; Ctrl-D ends the virtual machine, what it writes is thrown away"
-exec "$VENV/bin/vng" --run "$image" "${accel[@]}" --cpus 2 --memory 1G
+mkdir -p "$BUILD/results"
+say "starting; Ctrl-D ends the virtual machine, what it writes outside $BUILD/results is discarded"
+exec "$VENV/bin/vng" --run "$image" "${accel[@]}" --cpus 2 --memory 1G \
+	--rwdir="$BUILD/results"

@@ -20,8 +20,8 @@ def misses(tasks: int) -> str:
 
 def gains() -> list[Row]:
     """Return the row of README's table of gains."""
-    return [Row("2 options", f"64: {misses(64)} misses", "128: 6..9 % slower",
-                f"modelled, once{age(store.load(store.PUBLISHED / 'rings.json'))}")]
+    return [Row("KSTACK_COLOUR, ...", "L2 misses, switch", misses(64), "6..9 % slower",
+                f"model{age(store.load(store.PUBLISHED / 'rings.json'))}")]
 
 
 FIGURES = Figures((Timed("colouring", "bench", bench.run,

@@ -60,8 +60,8 @@ def gains() -> list[Row]:
     def pair(measure: str, size: int, distance: int) -> str:
         copies = at(block_of(TABLE, "Zen 3"), measure, size, distance)
         return arrow(copies["movsb"].median, copies["series"].median, plus=STAC_CLAC)
-    return [Row("X86_MOVSB_DISTANCE", f"4 KiB: {pair('hot', 4096, 8)}",
-                f"128 bytes: {pair('isolated', 128, 1024)}", evidence(TABLE, "Zen 3"))]
+    return [Row("X86_MOVSB_DISTANCE", "cycles, copy", pair('hot', 4096, 8),
+                pair('isolated', 128, 1024), evidence(TABLE, "Zen 3"))]
 
 
 def by_distance(block: Block, measure: str, size: int, copy: str) -> tuple[list[int], list[float]]:

@@ -56,9 +56,9 @@ def line(measure: str) -> str:
 def gains() -> list[Row]:
     """Return the rows of README's table of gains."""
     return [
-        Row("NONTEMPORAL_WRITE", f"1 MiB: {times(BEST, 'stream', MIB)}",
-            times('Zen 4', 'stream', MIB), evidence(BENCH, BEST, "Zen 4")),
-        Row("", f"256 KiB beside: {line('bystander_256k')}", f"2 MiB: {line('bystander_2m')}",
+        Row("NONTEMPORAL_WRITE", "time, 1 MiB", f"1 → {times(BEST, 'stream', MIB)}",
+            f"1 → {times('Zen 4', 'stream', MIB)}", evidence(BENCH, BEST, "Zen 4")),
+        Row("", "cycles, other task's line", line("bystander_256k"), line("bystander_2m"),
             evidence(BENCH, INTEL))]
 
 

@@ -25,10 +25,10 @@ def gains() -> list[Row]:
         return arrow(*(timed(TABLE, cpu, name, measure="hot", bytes=size)
                        for name in (before, after)), int(size < 1024))
     return [
-        Row("X86_USERCOPY_CONST", f"8 bytes: {pair(CALLED, 'erms', 'put_user', 8)}",
-            "text: 6 KB", evidence(TABLE, CALLED)),
-        Row("x86_usercopy=", f"256: {pair(INTEL, 'fsrm', 'unrolled', 256)}",
-            f"4 KiB: {pair(INTEL, 'fsrm', 'unrolled', 4096)}", evidence(TABLE, INTEL))]
+        Row("X86_USERCOPY_CONST", "cycles, 8-byte copy", pair(CALLED, "erms", "put_user", 8),
+            "+ 6 KB text", evidence(TABLE, CALLED)),
+        Row("x86_usercopy=unrolled", "cycles, copy", pair(INTEL, "fsrm", "unrolled", 256),
+            pair(INTEL, "fsrm", "unrolled", 4096), evidence(TABLE, INTEL))]
 
 
 def default(block: Block) -> str:
@@ -52,7 +52,7 @@ def short(table: Table) -> str:
                                 if name in row) for row in found)])
     return literal("cycles of a hot copy, median: without options/unrolled/a constant size inline\n"
                    f"{tables.columns(rows)}\n"
-                   "* called through a plain ret: the first two are too low with mitigated returns")
+                   "* timed with a plain ret: mitigated returns make the first two slower")
 
 
 FIGURES = Figures((

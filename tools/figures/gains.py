@@ -57,18 +57,16 @@ def arrow(before: float, after: float, digits: int = 0, plus: float = 0) -> str:
 
 
 def age(*made: Table) -> str:
-    """Return ", older" if the patches that tables, or blocks of some, were made of changed since.
-    """
+    """Return "*" if the patches that tables, or blocks of some, were made of changed since."""
     hashes = [(name, value) for about in made
               for name, value in about.get("depends", {"": ""}).items()
               if name.startswith(store.PATCHES) or not name]
-    return "" if all(name and value == store.hash_of(name) for name, value in hashes) else ", older"
+    return "" if all(name and value == store.hash_of(name) for name, value in hashes) else "*"
 
 
 def evidence(table: str, *cpus: str, half: Table | None = None) -> str:
-    """Return a table's kind and CPU models, each with "older" if patches changed since. half: what
-    the table is compared with, if that is a file of its own."""
-    whole = table_of(table)
-    parts = ([cpu + age(block_of(table, cpu)) for cpu in cpus]
-             or [age(whole, half or {"depends": {}})])
-    return f"{whole['kind']}{': ' if cpus else ''}{'; '.join(parts)}"
+    """Return a table's CPU models, or "model" if it is modelled, each with "*" if patches changed
+    since. half: what the table is compared with, if that is a file of its own."""
+    if cpus:
+        return ", ".join(cpu + age(block_of(table, cpu)) for cpu in cpus)
+    return f"model{age(table_of(table), half or {'depends': {}})}"

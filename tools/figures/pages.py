@@ -48,7 +48,8 @@ def gains() -> str:
     """Return README's table of gains; raises as gain_rows()."""
     rows = [f"| [{group}] | {' | '.join(row)} |" for group, rows in gain_rows().items()
             for row in rows]
-    return "\n".join(["| group | switch | best | worst | evidence |", "|---|---|---|---|---|", *rows])
+    return "\n".join(["| group | switch | measured | best | worst | where |",
+                      "|---|---|---|---|---|---|", *rows])
 
 
 def filled(text: str) -> str:

@@ -16,10 +16,12 @@ from tools.figures.store import ROOT, Table
 
 
 class Row(NamedTuple):
-    """A row of README's table of gains. switch: the option or parameter; best, worst: figures
-    before and after, with what they are of; evidence: as gains.evidence() returns it."""
+    """A row of README's table of gains. switch: the option or parameter; measured: the unit and
+    what was measured; best, worst: figures before and after; evidence: as gains.evidence()
+    returns it."""
 
     switch: str
+    measured: str
     best: str
     worst: str
     evidence: str
