@@ -9,19 +9,25 @@ from __future__ import annotations
 import statistics
 from typing import Any
 
+from tools.figures.store import Table
 from tools.model import tables
 from tools.model.published import Published, literal, result_of, spread, wrapped
 from tools.model.result import misses
-from tools.figures.store import Table
 
 PERTURB = (0, 10, 100)
 # Name in the table, its title there, and the words for the guest: value and minimum
 SWITCHES = {"plain": ("0", "0"), "bypass": ("2, from 4096 bytes on", "2:4096"),
             "original": ("2, from 512 bytes on", "2:512")}
+# By the default minimum for programs that ask
+RECORD = 65536
+ASKED = {"plain-64k": ("0, records of 64 KiB", "0", []),
+         "asked-64k": ("1, records of 64 KiB of programs that ask", "1", ["--set=noreuse=1"])}
 PRESSURE = "--set=pressure=1"
 ALONE = "alone"
 BYSTANDERS = {ALONE: ("nobody writes", ["--set=writers=0"])} | {
     name: (title, [f"--set=nontemporal={word}"]) for name, (title, word) in SWITCHES.items()} | {
+    name: (title, [f"--set=nontemporal={word}", f"--set=record={RECORD}", *more])
+    for name, (title, word, more) in ASKED.items()} | {
     f"{name}-pressure": (f"{SWITCHES[name][0]}, with writeback and reclaim",
                          [f"--set=nontemporal={SWITCHES[name][1]}", PRESSURE])
     for name in ("plain", "bypass")}

@@ -38,7 +38,7 @@ class Workload:
 
 
 _FILES = {"writers": "4", "record": "4096", "file_kib": "16384", "fs": "ext4",
-          "nontemporal": "none", "perturb": "0", "pressure": "0"}
+          "nontemporal": "none", "noreuse": "0", "perturb": "0", "pressure": "0"}
 _RAM_DISK = ("brd.rd_nr=1", "brd.rd_size=1048576")
 _RINGS = {"kinds": "pipe:futex:threads", "tasks": "4:8:12:16:32:64:128:256:512", "switches": "2000",
           "warm": "4", "perturb": "0"}

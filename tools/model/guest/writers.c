@@ -5,7 +5,8 @@
  * meanwhile, and the caches are empty at the start. Words: writers=, record=
  * (bytes), file_kib= (of each file), fs=ext4|tmpfs, perturb=, and nontemporal=,
  * for vm.nontemporal_write where the kernel has it, 2:4096 with its minimum. With
- * pressure=1 the data is written back meanwhile, and pages are reclaimed.
+ * noreuse=1 the writers say POSIX_FADV_NOREUSE. With pressure=1 the data is written
+ * back meanwhile, and pages are reclaimed.
  *
  * Workload bystander: the same in laps, and between two of them somebody else, on a
  * CPU of its own, reads memory of its own once, as once before and once at the end.
@@ -131,6 +132,8 @@ static void writer(long which, const char *buffer, long record, long bytes,
 	name_of(path, sizeof(path), which);
 	pin(which % sysconf(_SC_NPROCESSORS_ONLN));
 	fd = must(open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600), path);
+	if (number("noreuse", 0, 1, 0) && posix_fadvise(fd, 0, 0, POSIX_FADV_NOREUSE))
+		fail("POSIX_FADV_NOREUSE is refused");
 	if (write(ready, "r", 1) != 1)
 		fail_errno("start of a writer");
 	while (laps--) {
