@@ -7,25 +7,37 @@ import statistics
 from collections.abc import Callable
 from typing import Any
 
-from selftests.hotlines import model
+from selftests.hotlines import bench, model
 from selftests.hotlines.model import (
     BOOTS, KINDS, TASKS, before, leader, moved, rings, touched)
+from selftests.hotlines.native.native import STATES
 from tools.figures import store
+from tools.figures.cells import by_row, one_row
 from tools.figures.gains import arrow, evidence
-from tools.figures.pictures import THEMES, start
+from tools.figures.pictures import THEMES, about, start
 from tools.figures.store import Table
-from tools.figures.tables import Figures, Modelled, Picture, Row
+from tools.figures.tables import Figures, Modelled, Picture, Row, Timed
 from tools.model import tables
 from tools.model.published import literal, spread
 
 SHORT = (4, 8, 64, 256)     # numbers of tasks, in the group's page
+# Rings of the timed table in the page: kind and number of threads
+RINGS = tuple((kind, tasks) for kind in ("wake", "pipe") for tasks in (2, 256))
 NAMES = {"pipe": "processes, pipes", "futex": "processes, a futex", "threads": "threads, a futex"}
+
+
+def slowest() -> float:
+    """Return the time of a switch with the group, in parts of the time without it, of the timed
+    ring that gains least."""
+    return max(row["with"].median / row["without"].median
+               for block in store.read("hotlines", "bench")["blocks"]
+               for row in by_row(block["cells"]))
 
 
 def gains() -> list[Row]:
     """Return the row of README's table of gains."""
     lines = [len(touched(made, "pipe")) for made in (before(), store.read("hotlines", "model"))]
-    return [Row("always on", "lines, context switch", arrow(*lines), "time: the same",
+    return [Row("always on", "lines, context switch", arrow(*lines), f"time 1 → {slowest():.2f}",
                 evidence("hotlines/model", half=before()))]
 
 
@@ -71,7 +83,20 @@ def hotlines(theme: str) -> Any:
     return figure
 
 
+def short_bench(table: Table) -> str:
+    """Return the cycles of a switch in some rings, without and with the group, by CPU model."""
+    rows = [["cycles of a context switch, without/with",
+             *(f"{kind}, {tasks}" for kind, tasks in RINGS)]]
+    for block in table["blocks"]:
+        found = [one_row(block["cells"], measure=kind, tasks=tasks) for kind, tasks in RINGS]
+        rows.append([about(block), *("/".join(f"{row[state].median:.0f}" for state in STATES)
+                                     for row in found)])
+    return literal(tables.columns(rows))
+
+
 FIGURES = Figures(
-    (Modelled("hotlines", model.PUBLISHED, model.page, short),), gains,
+    (Modelled("hotlines", model.PUBLISHED, model.page, short),
+     Timed("hotlines", "bench", bench.run, ("selftests/hotlines/native", "configs/uml.config"),
+           bench.complaints, short_bench)), gains,
     {"hotlines": Picture(f"Modelled, L1D of 48 KiB, median of {len(BOOTS)} boots: misses of a "
                          "context switch", hotlines)})
