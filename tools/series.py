@@ -53,6 +53,12 @@ class Patch:
         return re.sub(r"\s*\n\s+", " ", match[1]).strip() if match else ""
 
     @property
+    def test(self) -> str:
+        """The tests that the patch names below ---, '' when there is no such line."""
+        match = re.search(r"^Test:(.*(?:\n[ \t].*)*)", self.notes, re.M)
+        return " ".join(match[1].split()) if match else ""
+
+    @property
     def body(self) -> str:
         """The text between the mail headers and the --- line."""
         return self.message.partition("\n\n")[2].strip()

@@ -6,20 +6,24 @@ name it stands a table's short form.
   .. end of results/GROUP/TABLE
 
 README.md has its table of gains between <!-- begin of gains --> and <!-- end of gains -->: the rows
-of all groups.
+of all groups. Documentation/reviewing.rst has the tests of each patch between .. begin of tests and
+.. end of tests: what the patches say below ---.
 """
 from __future__ import annotations
 
 import re
+import textwrap
+from itertools import zip_longest
 from pathlib import Path
 
 from tools.figures import store, tables
 from tools.figures.store import ROOT
 from tools.figures.tables import Row
 
-AREA = re.compile(r"^((?:\.\.|<!--) begin of (results/(\w+)/(\w+)|gains)(?: -->)?\n)"
+AREA = re.compile(r"^((?:\.\.|<!--) begin of (results/(\w+)/(\w+)|gains|tests)(?: -->)?\n)"
                   r"(.*?)^((?:\.\.|<!--) end of \2(?: -->)?\n)", re.M | re.S)
-MARK = re.compile(r"^(?:\.\.|<!--) (?:begin|end) of (?:results/|gains)", re.M)
+MARK = re.compile(r"^(?:\.\.|<!--) (?:begin|end) of (?:results/|gains|tests)", re.M)
+PATCH, TESTS = 50, 48    # columns of the table of tests
 INCLUDE = re.compile(r"^\s*\.\. include::", re.M)
 
 
@@ -48,8 +52,21 @@ def gains() -> str:
     """Return README's table of gains; raises as gain_rows()."""
     rows = [f"| [{group}] | {' | '.join(row)} |" for group, rows in gain_rows().items()
             for row in rows]
-    return "\n".join(["| group | switch | measured | best | worst | where |",
+    return "\n".join(["| group | switch | measured | gain | loss | where |",
                       "|---|---|---|---|---|---|", *rows])
+
+
+def tests() -> str:
+    """Return the table of all patches with the tests that they name below ---."""
+    rule = f"{'=' * PATCH}  {'=' * TESTS}"
+    lines = [rule, f"{'patch':{PATCH}}  shown by", rule]
+    for patch in store.queue_of_today().patches:
+        subject = textwrap.shorten(patch.header("Subject").removeprefix("[PATCH] "), PATCH,
+                                   placeholder=" ...")
+        shown = textwrap.wrap(patch.test, TESTS, break_long_words=False, break_on_hyphens=False)
+        lines += [f"{name:{PATCH}}  {row}" for name, row in zip_longest([subject], shown,
+                                                                        fillvalue="")]
+    return "\n".join([*lines, rule])
 
 
 def filled(text: str) -> str:
@@ -61,10 +78,13 @@ def filled(text: str) -> str:
         raise ValueError("a mark of a table has no other end")
 
     def area(match: re.Match[str]) -> str:
-        begin, _, group, name, _, end = match.groups()
-        made = short(group, name) if group else gains()
+        begin, what, group, name, _, end = match.groups()
+        made = short(group, name) if group else MADE[what]()
         return f"{begin}\n{made}\n\n{end}"
     return AREA.sub(area, text)
+
+
+MADE = {"gains": gains, "tests": tests}
 
 
 def problems(text: str) -> list[str]:

@@ -68,7 +68,7 @@ def check_groups(queue: Queue) -> list[str]:
 
 
 def check_headers_complete(queue: Queue) -> list[str]:
-    """From:, Date:, Subject:, a body, ---, Patch-mainline: and a diffstat."""
+    """From:, Date:, Subject:, a body, ---, Patch-mainline:, Test: and a diffstat."""
     return [f"{patch.name}: {line}" for patch in queue.patches for line in header_findings(patch)]
 
 
@@ -87,6 +87,7 @@ def header_findings(patch: Patch) -> list[str]:
         (changelog, "no changelog"),
         (not re.search(r"\bthis patch\b", patch.body, re.I), "the changelog says 'this patch'"),
         (re.search(r"^Patch-mainline: \S", patch.notes, re.M), "no Patch-mainline: line below ---"),
+        (patch.test, "no Test: line below ---"),
         (re.search(r"^ \d+ files? changed", patch.notes, re.M), "no diffstat below ---"),
     ):
         if not right:

@@ -22,6 +22,7 @@ A counter starts at zero, which nobody wants.
 
 ---
 Patch-mainline: not yet, for review
+Test: none
 """
 LINES = "".join(f"line {number}\n" for number in range(1, 41))
 

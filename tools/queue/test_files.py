@@ -65,3 +65,5 @@ def test_selftest_headers_complete(builder: Builder) -> None:
     some(checks.check_headers_complete(queue), "capital", "imperative", "full stop")
     queue = builder.alter(SUBJECT, "Patch-mainline:", "Status:")
     some(checks.check_headers_complete(queue), "Patch-mainline")
+    queue = builder.alter(SUBJECT, "Test:", "Tried:")
+    some(checks.check_headers_complete(queue), "no Test: line")
