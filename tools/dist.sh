@@ -8,7 +8,8 @@
 files=(series patches COPYING CHANGES)
 changed=$(git -C "$ROOT" status --porcelain -- "${files[@]}" 2>/dev/null) ||
 	die "$ROOT is not a git repository: the tarball is made from a commit"
-[ -z "$changed" ] || die "commit first: $(wc -l <<< "$changed") changed files, such as ${changed:3:60}"
+[ -z "$changed" ] ||
+	die "commit first: $(wc -l <<< "$changed") changed files, such as ${changed:3:60}"
 name=cache-footprint-$(series_hash)
 mkdir -p "$BUILD/dist"
 rm -f "$BUILD/dist/.new"

@@ -18,7 +18,7 @@ def directory(name: str) -> Path:
 
 
 def _kunit(*words: str, tree: Path | None = None) -> str:
-    """Run kunit.py in a tree, by default the pushed one, and return what it prints; it has to succeed."""
+    """Run kunit.py in a tree, by default the pushed one; return its output. It has to succeed."""
     done = subprocess.run(
         [sys.executable, "tools/testing/kunit/kunit.py", *words], cwd=tree or environment.tree(),
         stdin=subprocess.DEVNULL, capture_output=True, text=True,
@@ -29,8 +29,10 @@ def _kunit(*words: str, tree: Path | None = None) -> str:
 
 def kunit(name: str, arch: str, action: str, fragments: Sequence[Path], *options: str,
           tree: Path | None = None) -> str:
-    """Run kunit.py ACTION (build, run) for configuration fragments; returns what it prints. tree: another
-    one than the pushed one."""
+    """Run kunit.py ACTION (build, run) for configuration fragments; return its output.
+
+    tree: another one than the pushed one.
+    """
     return _kunit(action, f"--build_dir={directory(name)}", f"--arch={arch}",
                   f"--jobs={environment.jobs()}",
                   *(f"--kunitconfig={fragment}" for fragment in fragments), *options, tree=tree)

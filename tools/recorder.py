@@ -4,9 +4,9 @@
 A function test_x in selftests/<part>/ or tools/<part>/ has the id <part>/x, which does not change.
 KUnit and kselftest subtests are named by suite and case, without numbers, unless the table ids of
 selftests/GROUP/group.toml gives them another beginning.  Parametrised runs of one function share
-its id: one failure fails it, and it counts as skipped only when every run was skipped.  The results of a session go to
-RESULTS/parts/PART.json, PART of --part.  --stage=NAME runs the tests of a stage of make test: each
-test has one, by its markers, else by its folder.
+its id: one failure fails it, and it counts as skipped only when every run was skipped.  The results
+of a session go to RESULTS/parts/PART.json, PART of --part. --stage=NAME runs the tests of a stage
+of make test: each test has one, by its markers, else by its folder.
 """
 
 from __future__ import annotations

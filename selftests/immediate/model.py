@@ -59,10 +59,12 @@ def budget(table: Table) -> str:
     rows = [["L1D misses of a call", "all", "static", "scalars: never stored", "seldom stored",
              "in own lines"], *(row(table, call) for call in CALLS)]
     what = (
-        f"Each call {words['reps']} times; a buffer of {words['thrash_kib']} KiB is written before each. "
-        "static: misses of static variables, of the one whose access it was. scalars: those of 8 bytes "
-        "and less that the call does not store. never: by nobody since the first call. What is on a "
-        "line with them may need the line, too, so that no more than these can be saved. in own lines: "
+        f"Each call {words['reps']} times; a buffer of {words['thrash_kib']} KiB is written before "
+        "each. "
+        "static: misses of static variables, of the one whose access it was. scalars: those of 8 "
+        "bytes and less that the call does not store. never: by nobody since the first call. What "
+        "is on a line with them may need the line, too, so that no more than these can be saved. "
+        "in own lines: "
         "the lines that these scalars would fill, and miss, if nothing else were on them.")
     return literal(f"{tables.columns(rows)}\n\n{wrapped(what)}")
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Linux 6.12 with the group: it builds, its KUnit suite passes on a CPU that claims to be Zen 3, and
-the harness finds nothing wrong in its routines but what is wrong in that version."""
+"""Linux 6.12 with the group: it builds, its KUnit suite passes on a CPU that claims to be Zen 3,
+and the harness finds nothing wrong in its routines but what is wrong in that version."""
 
 import re
 import shutil

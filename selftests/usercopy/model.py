@@ -64,7 +64,7 @@ def per_call(table: Table, boot: str, ioctl: str) -> tuple[float, float]:
 
 
 def text(table: Table, section: str) -> tuple[int, int]:
-    """Return the bytes of a section of the kernel where small sizes are calls, and by how much it is
+    """Return the bytes of a section of the kernel where small sizes are calls, and how much it is
     larger where they are inline."""
     calls = table["other kernels"]["vgem-calls"]["bytes"][section]
     return calls, table["kernel"]["bytes"][section] - calls
@@ -82,10 +82,12 @@ def page(table: Table) -> str:
         "each time it is repeated, with an access to each side: rep movsb of 8 bytes is 8 or 9 of "
         "them, so that its columns say nothing of speed.")
     grown = "Small sizes inline, bytes of vmlinux, .text in pages of 4 KiB: " + ", ".join(
-        "{} {} {:+d}".format(section, *text(table, section)) for section in table["kernel"]["bytes"])
+        "{} {} {:+d}".format(section, *text(table, section))
+        for section in table["kernel"]["bytes"])
     head = tables.headline(first).split("\n", 1)[1]
     return literal(f"Ioctls and system calls, {first['words']['calls']} of each, from and back to "
-                   f"user mode\n{head}\n\n{tables.columns(rows)}\n\n{wrapped(saved)}\n\n{wrapped(grown)}")
+                   f"user mode\n{head}\n\n{tables.columns(rows)}\n\n{wrapped(saved)}\n\n"
+                   f"{wrapped(grown)}")
 
 
 PUBLISHED = Published(

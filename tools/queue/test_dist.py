@@ -19,7 +19,8 @@ def run(*words: str | Path, cwd: Path, **more: str | Path) -> str:
     """Run a command, which has to succeed; return what it prints."""
     env = {name: value for name, value in os.environ.items()
            if name not in ("BUILD", "GROUP", "KDIR", "QUEUE", "QUILT_PATCHES")}
-    done = subprocess.run(words, cwd=cwd, env=env | {name: str(path) for name, path in more.items()},
+    env |= {name: str(path) for name, path in more.items()}
+    done = subprocess.run(words, cwd=cwd, env=env,
                           stdin=subprocess.DEVNULL, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
