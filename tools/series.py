@@ -48,15 +48,12 @@ class Patch:
 
     def header(self, name: str) -> str:
         """Return a mail header's value with folded lines joined, '' when there is none."""
-        head = self.message.partition("\n\n")[0]
-        match = re.search(rf"^{name}:(.*(?:\n[ \t].*)*)", head, re.M)
-        return re.sub(r"\s*\n\s+", " ", match[1]).strip() if match else ""
+        return folded(self.message.partition("\n\n")[0], name)
 
     @property
     def test(self) -> str:
         """The tests that the patch names below ---, '' when there is no such line."""
-        match = re.search(r"^Test:(.*(?:\n[ \t].*)*)", self.notes, re.M)
-        return " ".join(match[1].split()) if match else ""
+        return folded(self.notes, "Test")
 
     @property
     def body(self) -> str:
@@ -188,6 +185,12 @@ def parse_diff(text: str) -> list[FileDiff]:
     if old > 0 or new > 0:
         raise ValueError("a hunk is cut short")
     return files
+
+
+def folded(text: str, name: str) -> str:
+    """Return the value of a line NAME: with folded lines joined, '' when there is none."""
+    match = re.search(rf"^{name}:(.*(?:\n[ \t].*)*)", text, re.M)
+    return re.sub(r"\s*\n\s+", " ", match[1]).strip() if match else ""
 
 
 def load_patch(path: Path, name: str) -> Patch:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from selftests.hotlines.native import native
 from tools.figures.cells import Block, Cell, by_row
-from tools.figures.measure import BenchError, summary
+from tools.figures.measure import NotBuilt, summary
 
 TASKS = 256
 # A layout has one boot for so many rounds
@@ -22,10 +22,10 @@ ROUNDS_A_BOOT = 4
 
 
 def run(tree: Path, rounds: int) -> Block:
-    """Measure; return what is the block's own. Raises BenchError when the kernels are not built."""
+    """Measure; return what is the block's own. Raises NotBuilt."""
     del tree
     if not native.is_built():
-        raise BenchError("no kernels of these patches: make test-full JOB=native_lines builds them")
+        raise NotBuilt("no kernels of these patches: make test-full JOB=native_lines builds them")
     found: dict[tuple[str, str, int], dict[int, int]] = defaultdict(dict)
     for number in range(max(1, rounds // ROUNDS_A_BOOT)):
         for layout in range(native.LAYOUTS):

@@ -63,5 +63,5 @@ def immediate_reads(theme: str) -> Any:
 FIGURES = Figures(
     (Timed("immediate", "bench", bench.run, ("selftests/immediate/reads.c", "tools/figures/tsc.h"),
            bench.complaints, short),
-     Modelled("immediate", model.PUBLISHED, model.page, model.budget)),
+     Modelled("immediate", model.PUBLISHED, model.page)),
     gains, {"immediate-reads": Picture(f"{TIMED}: 4096 reads", immediate_reads)})

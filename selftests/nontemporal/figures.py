@@ -7,7 +7,6 @@ from typing import Any
 
 from selftests.nontemporal import bench_folio, model
 from selftests.nontemporal.bench_folio import BYPASSED
-from selftests.nontemporal.model import bystander_table, writes_table
 from tools.figures import store
 from tools.figures.cells import Block, by_row, one_row, select
 from tools.figures.gains import arrow, block_of, evidence
@@ -62,11 +61,6 @@ def gains() -> list[Row]:
             evidence(BENCH, INTEL))]
 
 
-def short_model(table: Table) -> str:
-    """Return the parts about the bystander and about writes to which nothing applies."""
-    return "\n".join([bystander_table(table), writes_table(table)])
-
-
 def short(table: Table) -> str:
     """Return the writes of ROWS: how many times as long as plain copies, by CPU model."""
     blocks = table["blocks"]
@@ -107,6 +101,6 @@ FIGURES = Figures(
     (Timed("nontemporal", "bench_folio", bench_folio.run,
            ("selftests/nontemporal/folio.c", "tools/figures/claims.py", "tools/figures/tsc.h"),
            bench_folio.complaints, short),
-     Modelled("nontemporal", model.PUBLISHED, model.page, short_model)), gains,
+     Modelled("nontemporal", model.PUBLISHED, model.page)), gains,
     {"nontemporal": Picture(
         f"{TIMED}: time of writes past the caches, 1: as long as through them", nontemporal)})

@@ -60,4 +60,4 @@ FIGURES = Figures((
     Timed("usercopy", "bench", bench.run,
           ("selftests/usercopy/copies.c", "tools/figures/returns.py", "patches of preparations",
            "patches of smallcopies"), short=short),
-    Modelled("usercopy", model.PUBLISHED, model.page, model.page)), gains)
+    Modelled("usercopy", model.PUBLISHED, model.page)), gains)

@@ -20,7 +20,7 @@ from pathlib import Path
 from tools.figures import share, store, tables
 from tools.figures.cells import Block
 from tools.figures.machine import machine
-from tools.figures.measure import BenchError, command, keep, listing
+from tools.figures.measure import BenchError, NotBuilt, command, keep, listing
 from tools.figures.tables import Timed
 from tools.series import series_hash
 
@@ -65,6 +65,8 @@ def run(args: argparse.Namespace) -> int:
         name = f"{table.group}/{table.name}"
         try:
             block, good = made(table, args)
+        except NotBuilt as error:
+            print(f"bench: {name}: left out: {error}", file=sys.stderr)
         except (BenchError, OSError, ValueError, KeyError, subprocess.CalledProcessError) as error:
             print(f"bench: {name}: {error}", file=sys.stderr)
             code = 1
@@ -78,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
     if args.short and blocks:
         share.write(args.short, blocks)
         print(f"bench: {args.short} has {', '.join(blocks)}: send it, or make results-add FILE=it")
-    return code
+    return code if blocks else 1
 
 
 def arguments(words: list[str] | None = None) -> argparse.Namespace:

@@ -3,10 +3,6 @@
 GROUP/TABLE, a CPU model as tools/figures/machine.py names it."""
 from __future__ import annotations
 
-import fnmatch
-import statistics
-from typing import Any
-
 from tools.figures import store
 from tools.figures.cells import Block, one_row
 from tools.figures.machine import cpu_name
@@ -30,20 +26,6 @@ def timed(table: str, cpu: str, copy: str, **columns: object) -> float:
     """Return the median of a copy in the row of a CPU model's block that has these values; raises
     KeyError."""
     return one_row(block_of(table, cpu)["cells"], **columns)[copy].median
-
-
-def cells(table: str, pattern: str) -> list[Any]:
-    """Return the cells of a modelled table that a shell pattern matches; raises KeyError."""
-    matching = [cell for name, cell in table_of(table)["cells"].items()
-                if fnmatch.fnmatchcase(name, pattern)]
-    if not matching:
-        raise KeyError(f"{table} has no cell {pattern}")
-    return matching
-
-
-def per_unit(table: str, pattern: str, key: str) -> float:
-    """Return the mean of a count per unit of the cells that a pattern matches; raises KeyError."""
-    return float(statistics.mean(cell[key] / cell["units"] for cell in cells(table, pattern)))
 
 
 # Cycles that README adds to a copy for STAC and CLAC, which user space cannot execute: stated, not

@@ -29,6 +29,10 @@ class BenchError(Exception):
     """Says in one line why there is no result."""
 
 
+class NotBuilt(BenchError):
+    """Says what builds the program that is missing: a run of other tables goes on."""
+
+
 def command(*words: str | Path) -> str:
     """Run a command and return what it prints; raises BenchError."""
     done = subprocess.run([str(word) for word in words], stdin=subprocess.DEVNULL,

@@ -66,13 +66,13 @@ class Modelled:
     """A table that `make model-tables` makes, by selftests/GROUP/model.py.
 
     published: the tools.model.published.Published of that file; page: the table's page; short: its
-    form in the group's page, if that is another.
+    form in the group's page.
     """
 
     group: str
     published: Any
     page: Callable[[Table], str]
-    short: Callable[[Table], str]
+    short: Callable[[Table], str] | None = None
     name = "model"
 
     def text(self) -> str:

@@ -62,14 +62,14 @@ def test_pages(table: tables.Modelled) -> None:
 def test_no_includes() -> None:
     """No page includes a table, and each that has one between marks has the one of today; a page
     that is not so is found."""
-    area = ".. begin of results/usercopy/model\n{}.. end of results/usercopy/model\n"
+    area = ".. begin of results/hotlines/model\n{}.. end of results/hotlines/model\n"
     whole = pages.filled(area.format(""))
     assert pages.problems(whole) == []
     for wrong, said in ((area.format("an older table\n"), "differs from the table"),
-                        (".. include:: results/usercopy/model.rst\n", "is included")):
+                        (".. include:: results/hotlines/model.rst\n", "is included")):
         assert [said in problem for problem in pages.problems(wrong)] == [True], wrong
     with pytest.raises(ValueError, match="has no other end"):
-        pages.problems(area.replace("end of results/usercopy", "end of results/colouring"))
+        pages.problems(area.replace("end of results/hotlines", "end of results/colouring"))
     found = {path.name: problems for path in pages.documents()
              if (problems := pages.problems(path.read_text(encoding="utf-8")))}
     assert not found

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tools.figures import store
+from tools.figures import bench, share, store, tables
 from tools.figures.cells import Cell, by_row, cell_of, csv_of, one_row, with_cells
 from tools.figures.machine import cpu, same_model
-from tools.figures.measure import keep, listing
+from tools.figures.measure import NotBuilt, keep, listing
 
 pytestmark = pytest.mark.static
 MACHINE = {**cpu(), "tsc_khz": 2000000, "hypervisor": "none", "kernel": "7.3.4",
@@ -61,3 +61,18 @@ def test_cells() -> None:
             with_cells(bare, text.replace(wrong, "other" + wrong, 1))
     with pytest.raises(ValueError, match="no column host"):
         cell_of(one.columns() | {"host": "a"})
+
+
+def test_not_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                   capsys: pytest.CaptureFixture[str]) -> None:
+    """A table whose program is not built is left out with the reason; alone that is a failure."""
+    def measure(table: tables.Timed, *_args: object) -> dict:
+        if table.group == "hotlines":
+            raise NotBuilt("not built")
+        return block(1)
+    monkeypatch.setattr(bench, "measure", measure)
+    monkeypatch.setattr(share, "write", lambda *_args: None)
+    for names, code in (["colouring", "hotlines"], 0), (["hotlines"], 1):
+        words = [*names, "--tree=.", "--short", str(tmp_path / "file")]
+        assert bench.main(words) == code
+        assert "bench: hotlines/bench: left out: not built" in capsys.readouterr().err

@@ -58,7 +58,8 @@ def add_rings(sched: Path) -> None:
     text = (sched / "Makefile").read_text(encoding="utf-8")
     if "ring.o" not in text:
         for number, name in enumerate(PADDED):
-            text, found = re.subn(rf"\b{re.escape(name)}\b", rf"pad{number}.o {name}", text, count=1)
+            text, found = re.subn(rf"\b{re.escape(name)}\b", f"pad{number}.o {name}", text,
+                                  count=1)
             assert found, f"kernel/sched/Makefile has no {name}"
         (sched / "Makefile").unlink()
         (sched / "Makefile").write_text(f"{text}obj-y += ring.o\n", encoding="utf-8")
