@@ -36,7 +36,8 @@ def build(tree: Path, directory: Path) -> Path:
                for flavour, more in (("movsq", []), ("erms", ["-DCPU_HAS=X86_FEATURE_ERMS"]))]
     program, how = directory / "rep_movs", returns()
     command("gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-mno-red-zone", *flags(how),
-            f"-I{HEADERS}", "-o", program, HERE / "rep_movs.c", *routines(tree, directory, tuple(sources), how))
+            f"-I{HEADERS}", "-o", program, HERE / "rep_movs.c",
+            *routines(tree, directory, tuple(sources), how))
     return program
 
 

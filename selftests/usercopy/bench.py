@@ -34,8 +34,8 @@ def build(tree: Path, directory: Path, how: str) -> Path:
         ("copy_user_string_64.S", "string.o", [])), how)
     program = directory / "copies"
     header = (tree / "include/linux/uaccess.h").read_text(encoding="utf-8")
-    macros = re.search(r"^#define __unsafe_move_to_user\b.*?(?=^#else /\* user_access_begin)", header,
-                       re.M | re.S)
+    macros = re.search(r"^#define __unsafe_move_to_user\b.*?(?=^#else /\* user_access_begin)",
+                       header, re.M | re.S)
     assert macros, "no unsafe_copy_to_user() in include/linux/uaccess.h"
     (directory / "inline.h").write_text(macros[0], encoding="utf-8")
     command("gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-mno-red-zone", *flags(how),
