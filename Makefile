@@ -29,8 +29,8 @@ all: ## Tools, base, push the series (GROUP=: one group), build with every optio
 	@$(stage) start make
 	@$(stage) run preflight tools/preflight.sh
 	@$(stage) run tools tools/tools.sh
-	@$(stage) run base tools/base.sh
-	@$(stage) run apply tools/run tools.tree apply
+	@$(stage) run base tools/tree/base.sh
+	@$(stage) run apply tools/run tools.tree.move apply
 	+@$(stage) run kernel tools/kernel.sh vm
 	@$(stage) run boot tools/run tools.vm.boots --when make
 	@$(stage) finish
@@ -45,15 +45,15 @@ preflight:
 tools: preflight ## Install what is missing: packages, pinned Python tools (INSTALL=0: only say it)
 	@tools/tools.sh
 base: tools ## Find, verify, cache and unpack the base kernel (LINUX_TARBALL=file, KDIR=tree)
-	@tools/base.sh
+	@tools/tree/base.sh
 apply: ## Push the series onto KDIR= (default build/linux); GROUP="name ..."; FORCE=1: any version
 	@[ -n "$(KDIR)" ] || $(MAKE) base
-	@tools/run tools.tree apply
+	@tools/run tools.tree.move apply
 unapply: ## Take it off again; edits that are in no patch are kept (DISCARD=1 throws them away)
-	@tools/run tools.tree unapply
+	@tools/run tools.tree.move unapply
 status: ## What KDIR= has: version, groups, edits, options (CONFIG=file, default KDIR/.config), switches
 	@$(usage) status
-	@tools/run tools.status
+	@tools/run tools.tree.status
 kernel: apply ## Build the kernel for the virtual machine, every option on
 	+@tools/kernel.sh vm
 kselftests: ## Build and install the series' kselftests; KDIR=patched-tree [OUT=dir]: without a kernel
@@ -66,16 +66,16 @@ boot: kernel ## Boot it once in QEMU and run its KUnit tests (KVM=1 to use KVM)
 shell: kernel ## An interactive virtual machine on this kernel (virtme-ng; Ctrl-D ends it)
 	@tools/shell.sh
 refresh: ## After a change in a patch: bring the later ones to quilt's form, mark README's older figures
-	@tools/run tools.queue.refresh
+	@tools/run tools.tree.refresh
 	@tools/run tools.figures pages
 rebase-report: ## How the patches go onto another version's tree, KDIR=tree: apply, offset, fuzz, merge, fail
 	@$(usage) rebase-report
 	@KDIR= $(MAKE) KDIR= base
-	@tools/run tools.queue.rebase
+	@tools/run tools.tree.rebase
 lint: base ## The fast checks of patches and scripts, no kernel build
 	@tools/lint.sh
 check: kernel ## All checks of the queue: applies everywhere, each step builds without new warnings
-	@tools/run pytest --part=queue tools/queue
+	@tools/run pytest --part=series --stage=series
 model: ## Count cache misses: ARGS="ring ..." (ARGS=--help)
 	@$(usage) model $(ARGS)
 ifeq ($(filter --help,$(ARGS)),)
@@ -114,15 +114,15 @@ time-compare: ## Compare two files of make time: A= B=
 docs: apply ## These pages as HTML in build/docs, the kernel's own in build/kernel-docs
 	@tools/docs.sh
 export: ## Copy the patches into another queue and its series: DIR=/tree/debian/patches/NAME [GROUP=]
-	@tools/run tools.tree export "$(DIR)"
+	@tools/run tools.send.git export "$(DIR)"
 dist: ## A tarball of the series for quilt alone, with its SHA-256, in build/dist
-	@tools/dist.sh
+	@tools/send/dist.sh
 mail: ## The mails of a set, nothing is sent: SET=name [KDIR=git-tree V=2 RFC=1 SIGNOFF=1 OUT=dir]
 	@$(usage) mail
 	@[ -n "$(KDIR)" ] || $(MAKE) GROUP= apply
-	@tools/run tools.mail
+	@tools/run tools.send.mail
 branch: ## The series as commits on a new branch of the git tree KDIR= [GROUP=]
-	@tools/run tools.tree branch
+	@tools/run tools.send.git branch
 clean: ## Remove builds and results; the kernel tree and its edits stay
 	@tools/clean.sh
 distclean: ## Remove build/ whole; refuses while the tree has edits that are in no patch (DISCARD=1)

@@ -9,7 +9,7 @@
 # it, in mount and process namespaces of its own: nothing stays mounted or running. The Debian
 # mirror, proxies and certificates are those of this system.
 . "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/debian.sh"
+. "$(dirname "$0")/tree/debian.sh"
 
 SUITE=bookworm
 BASE=$CACHE/bare-$SUITE

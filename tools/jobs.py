@@ -16,9 +16,10 @@ import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tools import environment, group_file, groups, proofs, results_file
+from tools import environment, group_file, groups, verdicts
 from tools.environment import ROOT
-from tools.queue.mover import fingerprint, listing
+from tools.results import checked_result, read_results, write_results
+from tools.tree.sources import fingerprint, listing
 
 PROGRAMS = ("gcc", "ld", "quilt", "git", "python3", "clang-19", "qemu-system-x86_64",
             "qemu-system-i386", "aarch64-linux-gnu-gcc")
@@ -72,16 +73,17 @@ def key(job: Job) -> str:
     published results are read by the job that looks for stale ones."""
     read = ["patches", "configs", "tools", "selftests"]
     read += ["Documentation/results"] if job.folder.name == "figures" else []
-    files = proofs.contents(ROOT, "series", "Makefile", "pytest.ini",
+    files = verdicts.contents(ROOT, "series", "Makefile", "pytest.ini",
                             *(f"{name}/**/*" for name in read))
     tree = environment.tree()
-    touched = {path: proofs.content(tree / path) for path in groups.queue().paths}
-    return proofs.key(
-        name=job.name, work=job.work, kvm=os.environ.get("KVM", "0"), variables=proofs.variables(),
-        compiler=proofs.toolchain(*os.environ.get("CC", "gcc").split()),
+    touched = {path: verdicts.content(tree / path) for path in groups.queue().paths}
+    return verdicts.key(
+        name=job.name, work=job.work, kvm=os.environ.get("KVM", "0"),
+        variables=verdicts.variables(),
+        compiler=verdicts.toolchain(*os.environ.get("CC", "gcc").split()),
         files={name: content for name, content in files.items() if "__pycache__" not in name},
         tree=touched, base=fingerprint(listing(tree), set(touched)),
-        tools={name: proofs.version(name) for name in PROGRAMS})
+        tools={name: verdicts.version(name) for name in PROGRAMS})
 
 
 def work(job: Job, results: Path) -> tuple[bool, list[Path]]:
@@ -110,16 +112,16 @@ def work(job: Job, results: Path) -> tuple[bool, list[Path]]:
 
 def run(job: Job) -> bool:
     """Do a job, or take what is known of it; returns whether it passed."""
-    store = proofs.Proofs("job")
+    store = verdicts.Verdicts("job")
     results = environment.results()
     name = key(job)
     if (rows := store.lookup(name)) is not None:
-        known = [replace(results_file.checked(row, job.name), cached=True) for row in rows]
-        results_file.write(results / f"parts/job-{job.name}.json", known)
+        known = [replace(checked_result(row, job.name), cached=True) for row in rows]
+        write_results(results / f"parts/job-{job.name}.json", known)
         print(f"job {job.name}: passed before with the same inputs, {len(rows)} results")
         return True
     passed, parts = work(job, results)
-    found = {part: results_file.read(part) for part in parts if part.is_file()}
+    found = {part: read_results(part) for part in parts if part.is_file()}
     # What a boot skips it skips again; a test on the host may have missed a package
     skipped = [result for part, rows in found.items() if not part.name.startswith("vm-")
                for result in rows if result.status == "skip"]

@@ -5,7 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 
 mkdir -p "$RESULTS"
-apply=tools/queue/test_apply.py
+apply=tools/checks/apply.py
 code=0
 "$ROOT/tools/run" pytest --part=lint-apply --stage=lint "$apply" > "$RESULTS/lint-apply.log" 2>&1 &
 "$ROOT/tools/run" pytest --part=lint --stage=lint --ignore="$apply" || code=$?

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Merges the results of all stages of `make test` and closes the run.
 
-Reads <results>/parts/*.json (tools/results_file.py) and <results>/stages (minutes per stage);
+Reads <results>/parts/*.json (tools/results.py) and <results>/stages (minutes per stage);
 writes <results>/tests.json; fails a run that ends after $DEADLINE (seconds since 1970, set by
 continuous integration, whose limit $LIMIT_MINUTES is); prints failures, skips, minutes per stage
 and, as the last line, 'N passed, N failed, N skipped'. Exit code: 0 if nothing failed and something
@@ -16,16 +16,15 @@ import sys
 import time
 from pathlib import Path
 
-from tools import results_file
-from tools.results_file import Result
+from tools.results import Result, merge_result, read_results
 
 
 def read_parts(parts: Path) -> list[Result]:
     """Return every result below `parts`; the worse one of two with the same id."""
     merged: dict[str, Result] = {}
     for file in sorted(parts.glob("*.json")):
-        for result in results_file.read(file):
-            results_file.merge(merged, result)
+        for result in read_results(file):
+            merge_result(merged, result)
     return list(merged.values())
 
 

@@ -157,6 +157,12 @@ def series_hash(patches: Iterable[Patch]) -> str:
     return hashlib.sha256("".join(patch.diff for patch in patches).encode()).hexdigest()[:16]
 
 
+def file_name(subject: str) -> str:
+    """Return the file name that belongs to a subject; names keep their _."""
+    title = re.sub(r"^\[PATCH[^\]]*\]\s*", "", subject).lower()
+    return re.sub(r"[^a-z0-9_]+", "-", title).strip("-") + ".patch"
+
+
 def parse_diff(text: str) -> list[FileDiff]:
     """Parse a unified diff with a/ and b/ prefixes, one FileDiff per ---/+++ pair.
 

@@ -91,8 +91,8 @@ rm -rf "$RESULTS/parts" "$RESULTS/tests.json"
 "$stage" start test
 must preflight tools/preflight.sh
 must tools tools/tools.sh
-must base tools/base.sh
-must apply tools/run tools.tree apply
+must base tools/tree/base.sh
+must apply tools/run tools.tree.move apply
 if [ "$mode" = job ]; then
 	run "job_$JOB" tools/run tools.jobs run "$JOB"
 	finish
@@ -108,7 +108,7 @@ if [ -n "${GROUP:-}" ]; then
 	[ ${#where[@]} != 0 ] || where=(--ignore=tools --ignore=selftests)
 fi
 if [ -z "${GROUP:-}" ]; then
-	background 19 identity tools/run tools.results_file identity/off_means_off \
+	background 19 identity tools/run tools.results identity/off_means_off \
 		"nothing to compare" "$RESULTS/parts/identity.json" tools/run tools.identity.identity
 	# Most of these wait, and their trees are their own
 	background 10 robust tools/run pytest --part=robust --stage=robust
@@ -117,7 +117,7 @@ fi
 boots=$(tools/run tools.vm.boots --list)
 mapfile -t plain < <(awk '$2 == "vm" {print $1}' <<< "$boots")
 run boots tools/run tools.vm.boots "${plain[@]}"
-[ -n "${GROUP:-}" ] || background 0 queue tools/run pytest --part=queue --stage=queue
+[ -n "${GROUP:-}" ] || background 0 series tools/run pytest --part=series --stage=series
 run groups tools/run pytest --part=groups --stage=groups "${where[@]}"
 if [ -z "${GROUP:-}" ]; then
 	run tools tools/run pytest --part=tools --stage=tools

@@ -11,10 +11,11 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from tools import groups, jobs, mail
+from tools import groups, jobs
 from tools.figures.bench import arguments as bench_arguments
 from tools.model.__main__ import arguments as model_arguments
 from tools.model.published import published_of
+from tools.send import mail
 
 
 def number(name: str) -> int | None:

@@ -3,7 +3,7 @@
 
 from pathlib import Path
 
-from tools.vm.apart import boot_apart
+from tools.vm.single import boot_single
 from tools.vm.boot import failures
 from tools.vm.tables import Job
 
@@ -15,7 +15,7 @@ def provoke(name: str, command: str, parameters: str, kernel: Path) -> str:
     """
     job = Job("cmd", "DIRECT=/sys/kernel/debug/provoke-crash/DIRECT; "
               f"echo lkdtm: begins >/dev/kmsg; {command}", "lkdtm")
-    results, logs = boot_apart(f"lkdtm-{name}", kernel, job, time_limit=300,
+    results, logs = boot_single(f"lkdtm-{name}", kernel, job, time_limit=300,
                                append=parameters)
     console = logs / "console.log"
     log = console.read_text(errors="replace") if console.exists() else ""

@@ -15,8 +15,9 @@ import pytest
 
 from tools import environment, groups
 from tools.identity.compare import objdump, run
-from tools.queue.mover import Mover, States
-from tools.queue.scratch import Sources
+from tools.tree.mover import Mover
+from tools.tree.sources import Sources
+from tools.tree.state import States
 
 REASONS = Path(__file__).with_name("offsets.txt")
 ORDER = "same instructions, other order"

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from tools import environment
-from tools.vm.apart import boot_apart
+from tools.vm.single import boot_single
 from tools.vm.boot import failures
 from tools.vm.tables import Job
 
@@ -19,7 +19,7 @@ def expect_none_torn(reads: int, most_boots: int) -> None:
     kernel, counted = environment.kernel(), 0
     for _ in range(most_boots):
         job = Job("cmd", f"{kernel}/kselftest/immediate/test_stress.sh", "immediate")
-        results, logs = boot_apart(
+        results, logs = boot_single(
             "immediate-4", kernel, job, cpus=4, time_limit=900, append="kunit.filter_glob=none",
             env=(f"STRESS_SECONDS={SECONDS}",))
         assert not failures(results)

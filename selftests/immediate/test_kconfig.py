@@ -33,7 +33,7 @@ def test_livepatch_kconfig(tmp_path: Path) -> None:
 @pytest.mark.full
 def test_debian_kconfig(tmp_path: Path) -> None:
     """Debian's configuration takes the option, and loses no other one by it."""
-    debian = subprocess.run([ROOT / "tools/debian-config.sh", "amd64"], check=True,
+    debian = subprocess.run([ROOT / "tools/tree/debian-config.sh", "amd64"], check=True,
                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True).stdout
     without, config = (configured(tmp_path / name, debian + more) for name, more in (
         ("without", ""), ("with", "CONFIG_IMMEDIATE_VALUES=y\n")))

@@ -17,7 +17,7 @@ import pytest
 
 from tools import environment
 from tools.groups import lost_lines
-from tools.vm.apart import boot_apart
+from tools.vm.single import boot_single
 from tools.vm.boot import failures
 from tools.vm.tables import Job
 
@@ -64,7 +64,7 @@ def tree() -> Iterator[Path]:
 
 def expect_results(name: str, tree: Path, command: str, pattern: str, tests: int) -> None:
     """Boot the kernel beside the tree with a command; so many lines of its output are results."""
-    results, logs = boot_apart(
+    results, logs = boot_single(
         name, tree.parent / "bzImage", Job("cmd", command, name), allow=["klp"],
         append="kunit.filter_glob=none", env=(f"KDIR={tree}",))
     log = (logs / "jobs.log").read_text(errors="replace")

@@ -8,7 +8,7 @@ Needs build/out/debug with CONFIG_DEBUG_ATOMIC_SLEEP and the module test_imv_bas
 import pytest
 
 from tools import environment
-from tools.vm.apart import boot_apart
+from tools.vm.single import boot_single
 from tools.vm.boot import failures
 from tools.vm.tables import Job
 
@@ -23,7 +23,7 @@ def test_set_atomic_splat() -> None:
     kernel = environment.kernel("debug")
     if not (kernel / ".series").exists():
         pytest.fail(f"no kernel in {kernel}: run tools/kernel.sh debug")
-    results, logs = boot_apart("immediate-splat", kernel, JOB, time_limit=200)
+    results, logs = boot_single("immediate-splat", kernel, JOB, time_limit=200)
     assert failures(results)[0].startswith(f"FAIL vm/boot_immediate-splat: splat: {SPLAT}")
     console = (logs / "console.log").read_text(errors="replace")
     trace = console.partition(SPLAT)[2].partition("</TASK>")[0]

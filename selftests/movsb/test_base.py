@@ -11,9 +11,9 @@ import pytest
 from selftests.preparations.harness import build, failures, sweep
 from tools import environment
 from tools.kunit_kernel import booted, directory, kunit, parsed
-from tools.queue.scratch import Sources
-from tools.queue.test_bases import unpack
-from tools.queue.test_status import run
+from tools.tree.sources import Sources
+from tools.tree.test_bases import unpack
+from tools.tree.test_status import run
 
 VERSION = "6.12"
 OPTIONS = ("KUNIT", "CPU_SUP_AMD", "X86_MOVSB_DISTANCE", "X86_USERCOPY_KUNIT_TEST")

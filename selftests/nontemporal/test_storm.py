@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tools import environment
-from tools.vm.apart import boot_apart
+from tools.vm.single import boot_single
 from tools.vm.boot import failures
 from tools.vm.tables import Job
 
@@ -36,7 +36,7 @@ def test_verify_storm() -> None:
                     HERE / "dontcache.c"], check=True, stdin=subprocess.DEVNULL)
     seed = os.environ.get("STORM_SEED") or random.randrange(1, 10**6)
     job = Job("cmd", f"sh {HERE}/storm.sh {shim} {ROUNDS} {SIZE} {seed}", "storm")
-    results, logs = boot_apart(
+    results, logs = boot_single(
         "verify_storm", environment.kernel(), job, memory="512M", time_limit=2700,
         append="init_on_alloc=0 kunit.filter_glob=none")
     log = (logs / "jobs.log").read_text(errors="replace")

@@ -15,7 +15,7 @@ from pathlib import Path
 from tools.figures.cells import Block, by_row
 from tools.figures.measure import HEADERS, BenchError, command, of_sizes, samples
 from tools.figures.returns import flags, returns, routines
-from tools.queue.scratch import Sources
+from tools.tree.sources import Sources
 
 HERE = Path(__file__).resolve().parent
 ROUTINE = "arch/x86/lib/copy_user_64.S"

@@ -9,7 +9,7 @@ import pytest
 
 from selftests.preparations.harness import (FLUSHCACHE, ROUTINES, build, failures,
                                             failures_with, flushcache, sweep)
-from tools.queue.scratch import Sources
+from tools.tree.sources import Sources
 
 MIN_CASES = 1_000_000
 MAX_SECONDS = 60

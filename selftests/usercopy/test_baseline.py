@@ -9,7 +9,7 @@ import pytest
 from selftests.usercopy import bench
 from tools.figures.measure import command
 from tools.figures.returns import THUNKS
-from tools.queue.scratch import Sources
+from tools.tree.sources import Sources
 
 FUNCTIONS = ("none", "fsrm", "erms", "movsq", "unrolled", "string", "rep_movs_alternative_unrolled",
              "copy_user_string", "rep_movs_alternative_erms", "rep_movs_alternative_movsq")

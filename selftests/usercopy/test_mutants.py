@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from tools import environment
-from tools.vm.apart import boot_apart
+from tools.vm.single import boot_single
 from tools.vm.boot import failures
 from tools.vm.tables import Job
 
@@ -109,7 +109,7 @@ def test_mutant(name: str) -> None:
     where = environment.build() / "mutants" / name  # the guest has a /tmp of its own
     shutil.rmtree(where, ignore_errors=True)
     module = built(tree, kernel, where, mutant)
-    results, logs = boot_apart(
+    results, logs = boot_single(
         f"mutant-{name}", kernel, Job("cmd", f"{LOAD} {module}", "mutant"), time_limit=300,
         **(ZEN4 if mutant.test == SITES else {"append": "kunit.filter_glob=none"}))
     console = (logs / "console.log").read_text(errors="replace")

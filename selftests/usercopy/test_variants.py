@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from selftests.preparations.harness import failures_with
-from tools.queue.scratch import Sources
+from tools.tree.sources import Sources
 
 STRING = "copy_user_string"
 MISTAKES = {

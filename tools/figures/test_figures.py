@@ -12,7 +12,7 @@ import pytest
 from tools import environment
 from tools.figures import pages, pictures, store, tables
 from tools.figures.machine import cpu
-from tools.queue import minikernel
+from tools.tree import small_tree
 from tools.series import load_queue
 
 PATCH = "Subject: a patch\n\n{message}\n---\n--- a/file\n+++ b/file\n@@ -1 +1 @@\n-old\n+{line}\n"
@@ -152,11 +152,11 @@ def test_stale_timed(repository: Path) -> None:
 @static
 def test_dirty_is_refused(repository: Path, tmp_path: Path) -> None:
     """Nothing is published of files or of a tree with changes that are in no commit or patch."""
-    tree = minikernel.make_tree(tmp_path / "linux")
+    tree = small_tree.make_tree(tmp_path / "linux")
     with pytest.raises(ValueError, match="no kernel tree with the series"):
         store.refusal(["programs"], tree)
-    queue = minikernel.make_queue(tmp_path / "queue", 2)
-    subprocess.run([environment.ROOT / "tools/run", "tools.tree", "apply"], check=True,
+    queue = small_tree.make_queue(tmp_path / "queue", 2)
+    subprocess.run([environment.ROOT / "tools/run", "tools.tree.move", "apply"], check=True,
                    capture_output=True,
                    env=os.environ | {"KDIR": str(tree), "QUEUE": str(queue), "GROUP": ""})
     assert store.refusal(["programs"], tree) == ""

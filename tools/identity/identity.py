@@ -15,7 +15,7 @@ Compares base + ungated patches with the whole series, both configured with all 
    these objects at least. Linker scripts are compared as text.
 
 __LINE__ is fixed, and both states are built at one place, state/, by moving them there: neither
-paths nor the lines that a hunk moves reach an object. A PASS is kept (tools/proofs.py). What
+paths nor the lines that a hunk moves reach an object. A PASS is kept (tools/verdicts.py). What
 was preprocessed is kept, too, in CACHE/identity: kbuild preprocesses there what a patch changes,
 whichever clone it is in.
 
@@ -41,13 +41,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tools import environment, groups, proofs
+from tools import environment, groups, verdicts
+from tools.command import must
 from tools.environment import ROOT
 from tools.identity import compare, texts
-from tools.queue.mover import Mover, States, fingerprint, listing
-from tools.queue.proc import must
-from tools.queue.scratch import Sources
 from tools.series import GATE, Queue
+from tools.tree.mover import Mover
+from tools.tree.sources import Sources, fingerprint, listing
+from tools.tree.state import States
 
 HERE = Path(__file__).resolve().parent
 ENV = os.environ
@@ -99,20 +100,20 @@ def base_key(queue: Queue) -> dict[str, Any]:
     """Return what each state depends on, but for the touched files."""
     return {
         "tree": fingerprint(listing(TREE), set(queue.paths)),
-        "configuration": proofs.contents(ROOT, *CONFIGURATION),
+        "configuration": verdicts.contents(ROOT, *CONFIGURATION),
     }
 
 
 def verdict_key(queue: Queue, sources: Sources, everything: bool) -> str:
     """Return the name of the verdict: everything that it depends on."""
     originals = [sources.original(path) for path in queue.paths]
-    return proofs.key(
+    return verdicts.key(
         **base_key(queue),
         series=[[group.gated, patch.diff] for group in queue.groups for patch in group.patches],
-        originals=[proofs.content(path) if path else "none" for path in originals],
-        code=[proofs.content(path) for path in CODE],
-        tools=proofs.toolchain(*COMPILER.split()),
-        variables=[COMPILER, proofs.variables(), everything],
+        originals=[verdicts.content(path) if path else "none" for path in originals],
+        code=[verdicts.content(path) for path in CODE],
+        tools=verdicts.toolchain(*COMPILER.split()),
+        variables=[COMPILER, verdicts.variables(), everything],
     )
 
 
@@ -158,11 +159,11 @@ def prepare() -> None:
         STATE.rename(home)
     stamp = WORK / "made-with"
     # kbuild may not notice every change of these
-    made_with = proofs.key(
-        tools=proofs.toolchain(*COMPILER.split()),
-        code=proofs.contents(HERE, "cc.sh", "identity.py"),
-        objtool_has_klp=proofs.content(XXHASH),
-        variables=proofs.variables(),
+    made_with = verdicts.key(
+        tools=verdicts.toolchain(*COMPILER.split()),
+        code=verdicts.contents(HERE, "cc.sh", "identity.py"),
+        objtool_has_klp=verdicts.content(XXHASH),
+        variables=verdicts.variables(),
     )
     if stamp.is_file() and stamp.read_text() == made_with:
         return
@@ -216,7 +217,7 @@ def build(states: States, sources: Sources, name: str, number: int, base: dict[s
 
     Args: its name, how many patches it has, base_key().  Raises Failure, RuntimeError.
     """
-    made_of = proofs.key(state=states.trees[number], **base)
+    made_of = verdicts.key(state=states.trees[number], **base)
     stamp, tree, first = STATE / "made-of", STATE / "linux", WORK / SIDES[0]
     before = WORK / name / stamp.name
     if before.is_file() and before.read_text() == made_of:
@@ -279,7 +280,7 @@ def same_text(job: tuple[str, bool]) -> tuple[bool, frozenset[str]]:
 
 def to_compile(names: list[str]) -> list[str]:
     """Return those preprocessed objects that cannot be the same by their texts alone."""
-    same_objtool = proofs.content(OUT_A / OBJTOOL) == proofs.content(OUT_B / OBJTOOL)
+    same_objtool = verdicts.content(OUT_A / OBJTOOL) == verdicts.content(OUT_B / OBJTOOL)
     with ProcessPoolExecutor(JOBS) as pool:
         jobs = [(name, same_objtool) for name in names]
         found = dict(zip(names, pool.map(same_text, jobs, chunksize=8)))
@@ -374,9 +375,9 @@ def check(everything: bool) -> int:
     if (TREE / ".cache-footprint.undo").exists():
         raise Failure(f"a push onto {TREE} is under way or was cut off: make apply first")
     sources = Sources(TREE)
-    verdicts = proofs.Proofs("identity")
+    stored = verdicts.Verdicts("identity")
     name = verdict_key(queue, sources, everything)
-    if known := verdicts.lookup(name):
+    if known := stored.lookup(name):
         say(f"{known} (cached)")
         return 0
     with alone():
@@ -390,7 +391,7 @@ def check(everything: bool) -> int:
     say(line)
     # The patch files were read twice
     if not found and name == verdict_key(groups.queue(), sources, everything):
-        verdicts.store(name, line)
+        stored.store(name, line)
     return 1 if found else 0
 
 

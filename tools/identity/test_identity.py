@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tools.environment import ROOT
-from tools.queue.minikernel import sums
+from tools.tree.small_tree import sums
 
 HERE = Path(__file__).resolve().parent
 MARK = "# --- gated from here ---\n"
@@ -219,7 +219,7 @@ def test_script_cut_off(queue: Path) -> None:
 def test_script_failure_is_not_kept(queue: Path) -> None:
     fill(queue, {}, {"not-off.patch": NOT_OFF})
     assert [run_script(queue).returncode, run_script(queue).returncode] == [1, 1]
-    assert not list(queue.glob("cache/proofs/identity/*.json"))
+    assert not list(queue.glob("cache/verdicts/identity/*.json"))
 
 
 def test_script_failed_build(queue: Path) -> None:

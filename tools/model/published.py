@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tools import proofs
+from tools import verdicts
 from tools.model.build import BUILT, KERNEL, RESULTS, build
 from tools.model.workloads import GEOMETRY, WORKLOADS, ModelError
 from tools.figures import store, tables
@@ -117,13 +117,13 @@ class Published:
         files = store.ready(self.group, self.files(), (kernel / "source").resolve())
         images = {name: store.digest((path / "arch/x86/boot/bzImage").read_bytes())
                   for name, path in kernels.items()}
-        code = proofs.contents(HERE, "__main__.py", "fields.py", "result.py", "symbols.py")
-        qemu, program = proofs.version("qemu-system-x86_64"), proofs.content(BUILT / "init")
-        counted, number = proofs.Proofs("model"), itertools.count(1)
+        code = verdicts.contents(HERE, "__main__.py", "fields.py", "result.py", "symbols.py")
+        qemu, program = verdicts.version("qemu-system-x86_64"), verdicts.content(BUILT / "init")
+        counted, number = verdicts.Verdicts("model"), itertools.count(1)
 
         def one(name: str) -> Result | None:
             booted = self.on.get(name, self.kernel)
-            key = proofs.key(files=files, code=code, qemu=qemu, program=program,
+            key = verdicts.key(files=files, code=code, qemu=qemu, program=program,
                              image=images[booted], options=self.runs[name], geometry=GEOMETRY,
                              workload=repr(WORKLOADS[self.runs[name][0]]))
             run, how = f"{self.group}-{name}", "was counted before"

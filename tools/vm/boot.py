@@ -25,7 +25,7 @@ from threading import Event
 
 from tools import environment
 from tools.group_file import Allow
-from tools.results_file import Result
+from tools.results import Result
 from tools.vm import guest, lists
 from tools.vm.ktap import load_parser, parse, unique
 from tools.vm.tables import Boot, Job

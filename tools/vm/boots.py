@@ -23,16 +23,16 @@ from dataclasses import replace
 from pathlib import Path
 from threading import Event
 
-from tools import environment, group_file, groups, proofs, results_file
+from tools import environment, group_file, groups, verdicts
 from tools.figures.machine import cpu
 from tools.group_file import OCCASIONS, GroupError
-from tools.results_file import Result
+from tools.results import Result, checked_result, write_results
 from tools.vm import boot as one
 from tools.vm.tables import Boot, chosen, read_tables
 
 ROOT = groups.ROOT
 MOST = 4
-CHECKERS = ("tools/vm/*.py", "tools/group_file.py", "tools/results_file.py",
+CHECKERS = ("tools/vm/*.py", "tools/group_file.py", "tools/results.py",
             "configs/requirements.txt")
 
 
@@ -42,30 +42,30 @@ class Runner:
     def __init__(self) -> None:
         self.kernels = environment.of_groups("out")
         self.results = environment.results()
-        self.proofs = proofs.Proofs("boot")
+        self.verdicts = verdicts.Verdicts("boot")
         self.kvm = os.environ.get("KVM", "0")
         self.stopped = Event()
 
     def key(self, boot: Boot) -> str:
         """Return the hash of all that the verdict on a boot depends on."""
         out = self.kernels / boot.row.kernel
-        return proofs.key(
+        return verdicts.key(
             boot=repr(boot), kvm=self.kvm,
-            qemu=proofs.version("qemu-system-x86_64"), image=out / one.IMAGE,
-            config=out / ".config", modules=proofs.contents(out / "modules", "**/*"),
-            programs=proofs.contents(environment.kernel() / "kselftest", "**/*")
+            qemu=verdicts.version("qemu-system-x86_64"), image=out / one.IMAGE,
+            config=out / ".config", modules=verdicts.contents(out / "modules", "**/*"),
+            programs=verdicts.contents(environment.kernel() / "kselftest", "**/*")
             if boot.programs else {},
-            checkers={name: content for name, content in proofs.contents(ROOT, *CHECKERS).items()
+            checkers={name: content for name, content in verdicts.contents(ROOT, *CHECKERS).items()
                       if not Path(name).name.startswith("test_")},
             lists=[repr((file.ids, file.allow)) for file in group_file.read_all().values()],
-            parser=proofs.contents(environment.tree(), "tools/testing/kunit/*.py"),
+            parser=verdicts.contents(environment.tree(), "tools/testing/kunit/*.py"),
             # The guest's root file system is the host's
             packages=Path("/var/lib/dpkg/status"),
             host=[platform.release(), cpu()] if self.kvm == "1" else [])
 
     def write(self, boot: Boot, results: list[Result], said: str = "") -> bool:
         """Write and print the results of a boot; returns whether it passed."""
-        results_file.write(self.results / f"parts/vm-{boot.name}.json", results)
+        write_results(self.results / f"parts/vm-{boot.name}.json", results)
         print(said or one.summary(results, self.results / f"vm-{boot.name}"), flush=True)
         return not one.failures(results)
 
@@ -79,8 +79,8 @@ class Runner:
                 raise GroupError(f"no kernel in {out.relative_to(self.kernels.parent)}, "
                                  "or its last build failed")
             key = self.key(boot)
-            if (rows := self.proofs.lookup(key)) is not None:
-                known = [replace(results_file.checked(row, boot.name), cached=True) for row in rows]
+            if (rows := self.verdicts.lookup(key)) is not None:
+                known = [replace(checked_result(row, boot.name), cached=True) for row in rows]
                 return self.write(boot, known, f"vm/boot_{boot.name}: passed before with this "
                                   f"kernel and these tests ({len(rows)} results)")
             results = one.run(boot, out, self.results, self.stopped, self.kvm == "1")
@@ -89,7 +89,7 @@ class Runner:
         passed = self.write(boot, results)
         # What was tested may have been built anew meanwhile
         if passed and key == self.key(boot):
-            self.proofs.store(key, [result.row() for result in results])
+            self.verdicts.store(key, [result.row() for result in results])
         return passed
 
     def all(self, boots: list[Boot]) -> int:

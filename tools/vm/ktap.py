@@ -20,7 +20,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from tools.results_file import Result
+from tools.results import Result
 
 REASON_MAX = 300
 PROGRAM = re.compile(r"^# (selftests: \S+: .+)$")

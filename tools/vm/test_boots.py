@@ -12,8 +12,8 @@ from threading import Event
 
 import pytest
 
-from tools import group_file, groups, proofs, results_file
-from tools.results_file import Result
+from tools import group_file, groups, verdicts
+from tools.results import Result, merge_result
 from tools.vm import boots, lists
 from tools.vm import boot as one
 from tools.vm.boots import Runner
@@ -190,7 +190,7 @@ def test_boot_verdicts_depend_on(small: Small, monkeypatch: pytest.MonkeyPatch, 
     elif change in ("ids", "allow"):
         more = "ids.'b/' = 'c/'" if change == "ids" else "allow.every.taint.1 = 'why'"
     elif change == "qemu":
-        monkeypatch.setattr(proofs, "version", lambda *program: "another")
+        monkeypatch.setattr(verdicts, "version", lambda *program: "another")
     else:
         monkeypatch.setenv(change, "1")
     assert small.runner()(small.boots(row("a", keys), two=more)["a"])
@@ -221,6 +221,6 @@ def test_merged_results() -> None:
     """A failure counts before a pass, a pass before a skip; cached only if each of them is."""
     known: dict[str, Result] = {}
     for status, cached in (("skip", True), ("pass", True), ("pass", False)):
-        results_file.merge(known, Result("a/b", status, "r", 1.0, cached))
+        merge_result(known, Result("a/b", status, "r", 1.0, cached))
     found = known["a/b"]
     assert (found.status, found.cached, found.seconds) == ("pass", False, 3.0)

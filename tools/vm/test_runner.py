@@ -18,8 +18,8 @@ from typing import Any
 
 from tools import environment
 from tools.environment import ROOT
-from tools.results_file import Result
-from tools.vm.apart import RESULTS, boot_apart
+from tools.results import Result
+from tools.vm.single import RESULTS, boot_single
 from tools.vm.boot import failures
 from tools.vm.tables import KUNIT, Job
 
@@ -53,7 +53,7 @@ def said(name: str) -> str:
 
 def boot(name: str, *jobs: Job, **row: Any) -> dict[str, Result]:
     """Boot with these jobs; return the results by id."""
-    results, _ = boot_apart(name, KERNEL, *jobs, **{"time_limit": 300} | row)
+    results, _ = boot_single(name, KERNEL, *jobs, **{"time_limit": 300} | row)
     return {result.id: result for result in results}
 
 

@@ -17,8 +17,9 @@ from pathlib import Path
 
 from tools import environment, groups
 from tools.environment import ROOT
-from tools.queue.mover import Mover, States
-from tools.queue.scratch import Sources
+from tools.tree.mover import Mover
+from tools.tree.sources import Sources
+from tools.tree.state import States
 from tools.series import series_hash
 
 HERE = Path(__file__).resolve().parent

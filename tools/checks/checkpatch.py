@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: GPL-2.0
+"""checkpatch.pl --strict finds what is not waived, or a waiver is for nothing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tools import environment
+from tools.checks.findings import none, some
+from tools.checks.scripts import run_on
+from tools.command import each
+from tools.series import Patch, Queue
+from tools.tree.small_series import Builder
+
+pytestmark = pytest.mark.static
+WAIVERS = Path(__file__).with_name("checkpatch-waivers")
+MOST_WAIVERS = 10
+CHECKPATCH_LINE = re.compile(
+    r"^(?:\S+?:\d+: |)(?P<level>ERROR|WARNING|CHECK):(?P<type>[A-Z0-9_]+): (?P<text>.*)$"
+)
+
+
+@dataclass(frozen=True)
+class Waiver:
+    """A checkpatch finding that stands, with the reason."""
+
+    patch: str
+    type: str
+    reason: str
+
+    def covers(self, patch: Patch, kind: str) -> bool:
+        """Whether it waives this type in this patch."""
+        return self.type == kind and self.patch in ("*", patch.path.name)
+
+
+def read_waivers(path: Path) -> tuple[list[Waiver], list[str]]:
+    """Read lines `patch-or-* TYPE reason`; returns waivers and findings."""
+    waivers: list[Waiver] = []
+    findings: list[str] = []
+    for line in path.read_text().splitlines() if path.is_file() else []:
+        if not line.strip() or line.startswith("#"):
+            continue
+        words = line.split(None, 2)
+        if len(words) < 3:
+            findings.append(f"{path.name}: no reason: '{line}'")
+        else:
+            waivers.append(Waiver(*words))
+    if len(waivers) > MOST_WAIVERS:
+        findings.append(f"{path.name}: {len(waivers)} waivers, at most {MOST_WAIVERS}")
+    return waivers, findings
+
+
+def check(queue: Queue, kernel: Path, waivers: Path) -> list[str]:
+    """checkpatch.pl --strict finds nothing but what is waived, and all waivers are used.
+
+    Most of its time, it asks get_maintainer.pl for each file; a run with many patches asks once.
+    Args: the queue, the kernel tree, the waiver file.
+    """
+    known, findings = read_waivers(waivers)
+    used: set[Waiver] = set()
+    words = ["perl", "scripts/checkpatch.pl", "--strict", "--no-signoff"]
+    words += ["--terse", "--show-types", "--no-summary"]
+    # The base is a tarball without history: no commit is known to it.
+    words += ["--ignore", "UNKNOWN_COMMIT_ID"]
+    tool = (kernel / "scripts/checkpatch.pl").read_text(errors="replace")
+
+    def judge(patch: Patch, output: str, passed: Callable[[], None]) -> list[str]:
+        found: list[str] = []
+        for match in filter(None, map(CHECKPATCH_LINE.match, output.splitlines())):
+            cover = [waiver for waiver in known if waiver.covers(patch, match["type"])]
+            used.update(cover)
+            if not cover:
+                found.append(f"{patch.name}: {match['level']}:{match['type']}: {match['text']}")
+        if not found:
+            passed()
+        return found
+
+    # Patches that follow each other change the same files
+    jobs = environment.jobs()
+    ends = [len(queue.patches) * part // jobs for part in range(jobs + 1)]
+    parts = [queue.patches[start:end] for start, end in zip(ends, ends[1:])]
+    findings += each(lambda part: [line for one in run_on(words, part, kernel, tool)
+                                   for line in judge(*one)], parts)
+    for waiver in known:
+        if waiver not in used:
+            findings.append(f"{waivers.name}: unused: {waiver.patch} {waiver.type}")
+    return findings
+
+
+def test_checkpatch(queue: Queue, kernel: Path) -> None:
+    none(check(queue, kernel, WAIVERS))
+
+
+def test_selftest_checkpatch(builder: Builder, kernel: Path, tmp_path: Path) -> None:
+    text = "// SPDX-License-Identifier: GPL-2.0\nint one(void)\n{\n\treturn 1;\n}\n"
+    waivers = tmp_path / "waivers"
+    waivers.write_text("# why\n* CODE_INDENT spaces here\n"
+                       "other.patch CODE_INDENT not there\n* LONG_LINE\n")
+    subject = "lib: Count from one"
+    builder.edit(subject, {"MAINTAINERS": "X\nF:\tlib/one.c\n", "lib/one.c": text})
+    queue = builder.alter(subject, "+\treturn 1;", "+        return 1;  ")
+    found = check(queue, kernel, waivers)
+    some(found, "TRAILING_WHITESPACE", "unused: other.patch CODE_INDENT",
+         "no reason: '* LONG_LINE'")
+    assert not any("ERROR:CODE_INDENT" in line for line in found)

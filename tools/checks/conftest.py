@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What the checks take as arguments: the repository's files, states and steps of the series."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tools import environment
+from tools.checks.repository import repo_files
+from tools.checks.steps import Step, run_steps
+from tools.environment import ROOT
+from tools.series import Queue
+from tools.tree.sources import Sources
+from tools.tree.state import States
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    """The repository."""
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def repository(root: Path) -> list[Path]:
+    """Its files."""
+    return repo_files(root)
+
+
+@pytest.fixture(scope="session")
+def states(queue: Queue, sources: Sources, tmp_path_factory) -> States:
+    """The states of the series."""
+    return States(queue, sources, tmp_path_factory.mktemp("states") / "repo")
+
+
+@pytest.fixture(scope="session")
+def files(queue: Queue, states: States, tmp_path_factory) -> tuple[Path, Path]:
+    """Directories with the touched files before and after the series."""
+    where = tmp_path_factory.mktemp("files")
+    return (states.export(0, where / "before"),
+            states.export(len(queue.patches), where / "after"))
+
+
+@pytest.fixture(scope="session", name="built")
+def fixture_built(queue: Queue, sources: Sources, kernel: Path) -> tuple[list[Step], bool]:
+    """The steps of the series, and whether nothing had to be built."""
+    assert kernel
+    return run_steps(queue, sources, environment.kernel() / ".config", environment.build())
+
+
+@pytest.fixture
+def steps(built: tuple[list[Step], bool], record_property) -> list[Step]:
+    """The steps of the series; the result says if they were known."""
+    record_property("cached", built[1])
+    return built[0]

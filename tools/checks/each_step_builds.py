@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A patch of the series does not build."""
+
+from __future__ import annotations
+
+from tools.checks.findings import no_finding
+from tools.checks.steps import Step
+
+
+def check(steps: list[Step]) -> list[str]:
+    """Each patch builds."""
+    return [f"{step.patch}: {line}" for step in steps for line in step.broken]
+
+
+test_each_step_builds = no_finding(check)

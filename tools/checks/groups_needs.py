@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A group does not apply with what it needs, or needs a patch for no reason."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tools.checks.findings import no_finding, some
+from tools.command import Stop
+from tools.series import Patch, Queue
+from tools.tree.small_series import Builder
+from tools.tree.sources import Sources
+from tools.tree.state import make_repo, trees
+
+pytestmark = pytest.mark.static
+
+
+def problem(repo: Path, patches: list[Patch]) -> str:
+    """Return why patches do not apply to the base, "" if they do."""
+    try:
+        trees(repo, "base", patches)
+    except Stop as error:
+        return str(error)
+    return ""
+
+
+def check(queue: Queue, sources: Sources, tmp_path: Path) -> list[str]:
+    """Each group applies with what it needs, and needs each of that or gives the reason."""
+    repo = make_repo(queue.paths, sources, tmp_path / "groups-needs")
+    findings: list[str] = []
+    for group in queue.groups:
+        others, needed = queue.needs(group)
+        chosen = queue.choose(others or [group.name])
+        if found := problem(repo, chosen):
+            findings.append(f"group {group.name} with what it needs: {found}")
+            continue
+        for name in [name for name, word in needed.items() if not group.needs[word]]:
+            if not problem(repo, [patch for patch in chosen if patch.name != name]):
+                findings.append(f"group {group.name} applies without {name}: give the reason")
+    return findings
+
+
+test_groups_needs = no_finding(check)
+
+
+def test_selftest_groups_needs(builder: Builder, tmp_path: Path) -> None:
+    builder.patch("lib/a: Start at one").edit("lib/b: Add it", {"lib/b.c": "x\n"})
+    builder.group("immediate", "lib-b").line("lib: Do this", 21)
+    builder.group("usercopy", "lib-b").line("lib: Do that", 5)
+    found = check(builder.write(), builder.sources, tmp_path)
+    some(found, "group immediate with what it needs: ")
+    some(found, "group usercopy applies without lib-b-add-it.patch")

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A patch has a Signed-off-by, which is for its sender to add."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tools.checks.findings import no_finding, some
+from tools.series import Queue
+from tools.tree.small_series import Builder
+
+pytestmark = pytest.mark.static
+
+
+def check(queue: Queue) -> list[str]:
+    """No patch certifies anything: who sends it does."""
+    return [f"{patch.name}: has Signed-off-by:" for patch in queue.patches
+            if re.search(r"^\s*Signed-off-by:", patch.text, re.M | re.I)]
+
+
+test_no_signed_off = no_finding(check)
+
+
+def test_selftest_no_signed_off(builder: Builder) -> None:
+    subject = "lib: Add one"
+    some(check(builder.patch(subject).alter(subject, "Test:", "Signed-off-by:")), "lib-add-one")

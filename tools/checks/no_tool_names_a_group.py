@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A tool names a group, so that a group is more than its files."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tools import groups
+from tools.checks.repository import repo_files
+from tools.environment import ROOT
+
+pytestmark = pytest.mark.static
+TOOLS = ("Makefile", "tools/", ".ci/")
+# A parameter of the workload writers has a group's name
+KNOWN = ("tools/model/workloads.py", "tools/model/guest/writers.c")
+
+
+def test_no_tool_names_a_group() -> None:
+    """A tool finds groups in the banners and folders; its tests may take any name."""
+    names = "|".join(group.name for group in groups.queue().groups if group.gated)
+    tools = {str(path.relative_to(ROOT)): path for path in repo_files(ROOT)
+             if not path.name.startswith("test_") and path.suffix not in (".txt", ".config")}
+    assert not [f"{name}: {match}" for name, path in tools.items()
+                if name.startswith(TOOLS) and not name.startswith(KNOWN)
+                for match in re.findall(
+                    (r"(?m)^[^#\n]*(?<![\w.-])" if path.suffix in (".sh", "") else r"[\"'/=]")
+                    + rf"(?:{names})(?![\w.:-])",
+                    path.read_text(errors="replace").partition("\ndef test_")[0])]
