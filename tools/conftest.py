@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 from tools.environment import ROOT
-from tools.series import Queue, load_queue
+from tools.series import Series, load_series
 from tools.tree.small_series import Builder
 from tools.tree.sources import Sources
 
 
 @pytest.fixture(scope="session")
-def queue() -> Queue:
-    """The queue of this repository."""
-    return load_queue(ROOT)
+def series() -> Series:
+    """The series of this repository."""
+    return load_series(ROOT)
 
 
 @pytest.fixture(scope="session")
@@ -33,5 +33,5 @@ def kernel(sources: Sources) -> Path:
 
 @pytest.fixture
 def builder(tmp_path: Path) -> Builder:
-    """A builder of tiny queues."""
+    """A builder of small series."""
     return Builder(tmp_path)

@@ -23,7 +23,7 @@ from pathlib import Path
 from tools import environment
 from tools.environment import ROOT
 from tools.group_file import GroupError, read_all
-from tools.series import Patch, Queue, load_queue, touched
+from tools.series import Patch, Series, load_series, touched
 
 ENTRY = re.compile(r"^\s*(?:menu)?config (\w+)$")
 PARAMETER = re.compile(r'^(?:early_param|__setup)\("(\w+)=?"')
@@ -31,9 +31,9 @@ SYSCTL = re.compile(r'^\s*\.procname\s*= "(\w+)"')
 PROMPT = re.compile(r"\s+(?:bool|tristate|int|hex|string|prompt)\s+[\"']")
 
 
-def queue() -> Queue:
-    """Return the queue of QUEUE= or of this repository; raises OSError, ValueError."""
-    return load_queue(environment.patches().parent)
+def series() -> Series:
+    """Return the series of QUEUE= or of this repository; raises OSError, ValueError."""
+    return load_series(environment.patches().parent)
 
 
 def folder(group: str) -> Path:
@@ -41,7 +41,7 @@ def folder(group: str) -> Path:
     return ROOT / "selftests" / group
 
 
-def chosen(series: Queue) -> list[str]:
+def chosen(series: Series) -> list[str]:
     """Return the groups that GROUP= names, all when it names none; raises GroupError."""
     names = list(dict.fromkeys(group.name for group in series.groups))
     wanted = environment.chosen()
@@ -50,7 +50,7 @@ def chosen(series: Queue) -> list[str]:
     return wanted or names
 
 
-def pushed(series: Queue, tree: Path, how: Callable[[Iterable[bool]], bool] = any) -> list[str]:
+def pushed(series: Series, tree: Path, how: Callable[[Iterable[bool]], bool] = any) -> list[str]:
     """Return the groups of which any patch is on the tree, or all are, in the order of the series.
     """
     applied = tree / ".pc/applied-patches"
@@ -101,7 +101,7 @@ def switches(patches: Iterable[Patch]) -> list[str]:
     return list(found)
 
 
-def fragment(series: Queue, tree: Path, name: str) -> str:
+def fragment(series: Series, tree: Path, name: str) -> str:
     """Return the text of a fragment; raises GroupError when there is none of that name."""
     if name == "all-off":
         gated = (patch for group in series.groups if group.gated for patch in group.patches)
@@ -144,14 +144,14 @@ def kernel(name: str) -> list[str]:
 def main(what: str, *words: str) -> None:
     """Do what the first word says; see above."""
     if what == "list":
-        for group in queue().groups:
+        for group in series().groups:
             print(f"{group.name}\t{group.why}")
     elif what == "fragments":
         tree, out, *names = words
         for name in names:
             path = Path(out) / f"{name}.config"
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(fragment(queue(), Path(tree), name))
+            path.write_text(fragment(series(), Path(tree), name))
             print(path)
     elif what == "lost":
         config, *files = (Path(word).read_text() for word in words)
@@ -160,7 +160,7 @@ def main(what: str, *words: str) -> None:
         print("\n".join(kernel(*words)))
     elif what == "targets":
         tree, *more = map(Path, words)
-        there = chosen(queue()) if more else pushed(queue(), tree)
+        there = chosen(series()) if more else pushed(series(), tree)
         print(" ".join(target for target in kselftests(there)
                        if (tree / "tools/testing/selftests" / target).is_dir()))
     else:

@@ -42,9 +42,9 @@ class Job:
 
 def read_jobs() -> dict[str, Job]:
     """Return the jobs of all folders by name; raises GroupError."""
-    rooms = [name for name in groups.chosen(groups.queue()) if groups.folder(name).is_dir()]
+    rooms = [name for name in groups.chosen(groups.series()) if groups.folder(name).is_dir()]
     jobs: dict[str, Job] = {}
-    others = {group.name for group in groups.queue().groups} - set(rooms)
+    others = {group.name for group in groups.series().groups} - set(rooms)
     common, *files = group_file.read_all().items()
     for path, file in [*files, common]:
         if path.parent.name in others:
@@ -76,7 +76,7 @@ def key(job: Job) -> str:
     files = verdicts.contents(ROOT, "series", "Makefile", "pytest.ini",
                             *(f"{name}/**/*" for name in read))
     tree = environment.tree()
-    touched = {path: verdicts.content(tree / path) for path in groups.queue().paths}
+    touched = {path: verdicts.content(tree / path) for path in groups.series().paths}
     return verdicts.key(
         name=job.name, work=job.work, kvm=os.environ.get("KVM", "0"),
         variables=verdicts.variables(),

@@ -45,17 +45,17 @@ base_version() {
 	echo "$(kernel_version "$TREE")${newer:+ ($newer, not the pinned base)}"
 }
 
-# queue WHAT [GROUP...]: what series.py prints of the series; one line and exit 1 on an error
-queue() {
+# read_series WHAT [GROUP...]: what series.py prints of the series; one line and exit 1 on an error
+read_series() {
 	command -v python3 >/dev/null || die "python3 is not installed: make tools"
 	python3 -IS -X utf8 "$ROOT/tools/series.py" "$QUILT_PATCHES" "$@"
 }
 
 # list_series [GROUP...]: the patch names in order, of all groups or of these and what they need
-list_series() { queue names "$@"; }
+list_series() { read_series names "$@"; }
 
 # series_hash [GROUP...]: one hash of the diffs in order
-series_hash() { queue hash "$@"; }
+series_hash() { read_series hash "$@"; }
 
 # take_lock NAME: one run at a time in one build directory
 take_lock() {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The parser of the queue: the series file, its groups and what they need, the patches.
+"""The parser of the series: the series file, its groups and what they need, the patches.
 
 Scripts call it as: series.py QUEUE names|hash [GROUP...], where QUEUE is the
 directory of the patches; it prints patch names, one a line, or the hash of their diffs.
@@ -78,7 +78,7 @@ class Group:
 
 
 @dataclass
-class Queue:
+class Series:
     """The series file and the patches it names, in order."""
 
     root: Path
@@ -212,14 +212,14 @@ def load_patch(path: Path, name: str) -> Patch:
     return Patch(name, path, text, message, notes, text[start:], files)
 
 
-def load_queue(root: Path) -> Queue:
+def load_series(root: Path) -> Series:
     """Read ROOT/series and the patches it names, from ROOT/patches or else from ROOT itself.
 
     Names without a file are in names only: check_series_files reports them.
     Raises OSError when there is no series file, ValueError when a patch is malformed.
     """
     directory = root / "patches" if (root / "patches").is_dir() else root
-    queue = Queue(root, directory, [])
+    series = Series(root, directory, [])
     gated = False
     if not (root / "series").is_file():
         raise FileNotFoundError(f"no series file at {root / 'series'}")
@@ -227,24 +227,24 @@ def load_queue(root: Path) -> Queue:
         if line == GATE:
             gated = True
         elif banner := BANNER.match(line):
-            queue.groups.append(Group(banner["name"], banner["why"], gated))
-        elif queue.groups and (needs := NEEDS.match(line)):
-            queue.groups[-1].needs |= dict.fromkeys(needs["words"].split(), needs["why"] or "")
+            series.groups.append(Group(banner["name"], banner["why"], gated))
+        elif series.groups and (needs := NEEDS.match(line)):
+            series.groups[-1].needs |= dict.fromkeys(needs["words"].split(), needs["why"] or "")
         elif name := line.split("#", 1)[0].strip():
-            if not queue.groups or queue.groups[-1].gated != gated:
-                queue.groups.append(Group("", "", gated))
-            group = queue.groups[-1]
+            if not series.groups or series.groups[-1].gated != gated:
+                series.groups.append(Group("", "", gated))
+            group = series.groups[-1]
             group.names.append(name)
             if (directory / name).is_file():
                 group.patches.append(load_patch(directory / name, name))
-    return queue
+    return series
 
 
 def main(directory: str, what: str, *wanted: str) -> None:
     """Print what the first comment of this file says; exit code 1 and one line on an error."""
     try:
-        queue = load_queue(Path(directory))
-        patches = queue.choose(" ".join(wanted).split())
+        series = load_series(Path(directory))
+        patches = series.choose(" ".join(wanted).split())
     except (FileNotFoundError, ValueError) as error:
         sys.exit(f"series: error: {error}")
     for line in [series_hash(patches)] if what == "hash" else [patch.name for patch in patches]:

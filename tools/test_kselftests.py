@@ -22,7 +22,7 @@ def test_kselftests_alone(tmp_path: Path) -> None:
                           capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     listed = subprocess.check_output(["./run_kselftest.sh", "-l"], cwd=where, text=True).split()
-    targets = groups.kselftests(group.name for group in groups.queue().groups)
+    targets = groups.kselftests(group.name for group in groups.series().groups)
     assert {test.partition(":")[0] for test in listed} == set(targets)
     scripts = list(where.rglob("*.sh"))
     assert len(scripts) > 2 and all(os.access(script, os.X_OK) for script in scripts)

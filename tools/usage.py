@@ -96,7 +96,7 @@ CHECKS: dict[str, Callable[..., object]] = {
 
 def main(target: str, *words: str) -> None:
     """Check what the target was given; raises ValueError, OSError, mail.Stop or SystemExit."""
-    groups.chosen(groups.queue())
+    groups.chosen(groups.series())
     CHECKS.get(target, lambda: None)(*words)
 
 

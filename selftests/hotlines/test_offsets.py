@@ -62,15 +62,15 @@ def built(mover: Mover, number: int, image: Path) -> dict[str, list[tuple[str, .
 def test_offsets_only() -> None:
     """No function differs in more than displacements, immediate values and padding but the listed
     ones."""
-    queue, sources, work = groups.queue(), Sources.from_env(), environment.build() / "offsets"
+    series, sources, work = groups.series(), Sources.from_env(), environment.build() / "offsets"
     first, *rows = re.findall(r"^[^#\n].*", REASONS.read_text(), re.M)
     reasons = {name: row.split(" | ")[0] for row in rows for name in row.split(" | ")[1].split()}
     if (compiler := f"gcc {run('gcc', '-dumpversion').strip()}") != first:
         pytest.skip(f"offsets.txt is of {first}, this is {compiler}")
-    mover = Mover(States(queue, sources, work / "repo"), sources, work / "linux")
+    mover = Mover(States(series, sources, work / "repo"), sources, work / "linux")
     mover.prepare()
-    ours = [number for number, patch in enumerate(queue.patches)
-            if patch in next(group.patches for group in queue.groups if group.name == "hotlines")]
+    ours = [number for number, patch in enumerate(series.patches)
+            if patch in next(group.patches for group in series.groups if group.name == "hotlines")]
     before, after = (built(mover, number, work / name)
                      for number, name in ((ours[0], "before"), (ours[-1] + 1, "after")))
     differ = {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}

@@ -14,7 +14,7 @@ from tools import environment
 from tools.checks.findings import none, some
 from tools.checks.scripts import run_on
 from tools.command import each
-from tools.series import Patch, Queue
+from tools.series import Patch, Series
 from tools.tree.small_series import Builder
 
 pytestmark = pytest.mark.static
@@ -55,11 +55,11 @@ def read_waivers(path: Path) -> tuple[list[Waiver], list[str]]:
     return waivers, findings
 
 
-def check(queue: Queue, kernel: Path, waivers: Path) -> list[str]:
+def check(series: Series, kernel: Path, waivers: Path) -> list[str]:
     """checkpatch.pl --strict finds nothing but what is waived, and all waivers are used.
 
     Most of its time, it asks get_maintainer.pl for each file; a run with many patches asks once.
-    Args: the queue, the kernel tree, the waiver file.
+    Args: the series, the kernel tree, the waiver file.
     """
     known, findings = read_waivers(waivers)
     used: set[Waiver] = set()
@@ -82,8 +82,8 @@ def check(queue: Queue, kernel: Path, waivers: Path) -> list[str]:
 
     # Patches that follow each other change the same files
     jobs = environment.jobs()
-    ends = [len(queue.patches) * part // jobs for part in range(jobs + 1)]
-    parts = [queue.patches[start:end] for start, end in zip(ends, ends[1:])]
+    ends = [len(series.patches) * part // jobs for part in range(jobs + 1)]
+    parts = [series.patches[start:end] for start, end in zip(ends, ends[1:])]
     findings += each(lambda part: [line for one in run_on(words, part, kernel, tool)
                                    for line in judge(*one)], parts)
     for waiver in known:
@@ -92,8 +92,8 @@ def check(queue: Queue, kernel: Path, waivers: Path) -> list[str]:
     return findings
 
 
-def test_checkpatch(queue: Queue, kernel: Path) -> None:
-    none(check(queue, kernel, WAIVERS))
+def test_checkpatch(series: Series, kernel: Path) -> None:
+    none(check(series, kernel, WAIVERS))
 
 
 def test_selftest_checkpatch(builder: Builder, kernel: Path, tmp_path: Path) -> None:
@@ -103,8 +103,8 @@ def test_selftest_checkpatch(builder: Builder, kernel: Path, tmp_path: Path) -> 
                        "other.patch CODE_INDENT not there\n* LONG_LINE\n")
     subject = "lib: Count from one"
     builder.edit(subject, {"MAINTAINERS": "X\nF:\tlib/one.c\n", "lib/one.c": text})
-    queue = builder.alter(subject, "+\treturn 1;", "+        return 1;  ")
-    found = check(queue, kernel, waivers)
+    series = builder.alter(subject, "+\treturn 1;", "+        return 1;  ")
+    found = check(series, kernel, waivers)
     some(found, "TRAILING_WHITESPACE", "unused: other.patch CODE_INDENT",
          "no reason: '* LONG_LINE'")
     assert not any("ERROR:CODE_INDENT" in line for line in found)

@@ -11,7 +11,7 @@ from tools import environment
 from tools.checks.repository import repo_files
 from tools.checks.steps import Step, run_steps
 from tools.environment import ROOT
-from tools.series import Queue
+from tools.series import Series
 from tools.tree.sources import Sources
 from tools.tree.state import States
 
@@ -29,24 +29,24 @@ def repository(root: Path) -> list[Path]:
 
 
 @pytest.fixture(scope="session")
-def states(queue: Queue, sources: Sources, tmp_path_factory) -> States:
+def states(series: Series, sources: Sources, tmp_path_factory) -> States:
     """The states of the series."""
-    return States(queue, sources, tmp_path_factory.mktemp("states") / "repo")
+    return States(series, sources, tmp_path_factory.mktemp("states") / "repo")
 
 
 @pytest.fixture(scope="session")
-def files(queue: Queue, states: States, tmp_path_factory) -> tuple[Path, Path]:
+def files(series: Series, states: States, tmp_path_factory) -> tuple[Path, Path]:
     """Directories with the touched files before and after the series."""
     where = tmp_path_factory.mktemp("files")
     return (states.export(0, where / "before"),
-            states.export(len(queue.patches), where / "after"))
+            states.export(len(series.patches), where / "after"))
 
 
 @pytest.fixture(scope="session", name="built")
-def fixture_built(queue: Queue, sources: Sources, kernel: Path) -> tuple[list[Step], bool]:
+def fixture_built(series: Series, sources: Sources, kernel: Path) -> tuple[list[Step], bool]:
     """The steps of the series, and whether nothing had to be built."""
     assert kernel
-    return run_steps(queue, sources, environment.kernel() / ".config", environment.build())
+    return run_steps(series, sources, environment.kernel() / ".config", environment.build())
 
 
 @pytest.fixture

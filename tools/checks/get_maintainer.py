@@ -12,20 +12,20 @@ import pytest
 from tools.checks.findings import none, some
 from tools.checks.scripts import run_on
 from tools.command import each
-from tools.series import Patch, Queue
+from tools.series import Patch, Series
 from tools.tree.small_series import Builder
 
 pytestmark = pytest.mark.static
 NOBODY = re.compile(r"THE REST|\(open list\)$")
 
 
-def check(queue: Queue, kernel: Path, final: Path) -> list[str]:
+def check(series: Series, kernel: Path, final: Path) -> list[str]:
     """get_maintainer.pl finds someone, besides the lists that get everything.
 
     Files that MAINTAINERS gives to nobody (include/linux/uaccess.h is one)
     need a Cc: in the patch.
 
-    Args: the queue, the kernel tree, the touched files after the series (for
+    Args: the series, the kernel tree, the touched files after the series (for
     MAINTAINERS).
     """
     words = ["perl", "scripts/get_maintainer.pl", "--no-git", "--no-git-fallback", "--roles"]
@@ -50,11 +50,11 @@ def check(queue: Queue, kernel: Path, final: Path) -> list[str]:
             return []
         return [f"{patch.name}: get_maintainer finds nobody"]
 
-    return each(one, queue.patches)
+    return each(one, series.patches)
 
 
-def test_get_maintainer(queue: Queue, kernel: Path, files: tuple[Path, Path]) -> None:
-    none(check(queue, kernel, files[1]))
+def test_get_maintainer(series: Series, kernel: Path, files: tuple[Path, Path]) -> None:
+    none(check(series, kernel, files[1]))
 
 
 def test_selftest_get_maintainer(builder: Builder, kernel: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from tools.checks.findings import no_finding, some
 from tools.command import Stop
-from tools.series import Patch, Queue
+from tools.series import Patch, Series
 from tools.tree.small_series import Builder
 from tools.tree.sources import Sources
 from tools.tree.state import make_repo, trees
@@ -26,13 +26,13 @@ def problem(repo: Path, patches: list[Patch]) -> str:
     return ""
 
 
-def check(queue: Queue, sources: Sources, tmp_path: Path) -> list[str]:
+def check(series: Series, sources: Sources, tmp_path: Path) -> list[str]:
     """Each group applies with what it needs, and needs each of that or gives the reason."""
-    repo = make_repo(queue.paths, sources, tmp_path / "groups-needs")
+    repo = make_repo(series.paths, sources, tmp_path / "groups-needs")
     findings: list[str] = []
-    for group in queue.groups:
-        others, needed = queue.needs(group)
-        chosen = queue.choose(others or [group.name])
+    for group in series.groups:
+        others, needed = series.needs(group)
+        chosen = series.choose(others or [group.name])
         if found := problem(repo, chosen):
             findings.append(f"group {group.name} with what it needs: {found}")
             continue

@@ -9,7 +9,7 @@ from email.utils import parsedate_to_datetime
 import pytest
 
 from tools.checks.findings import no_finding, some
-from tools.series import Patch, Queue
+from tools.series import Patch, Series
 from tools.tree.small_series import Builder
 
 pytestmark = pytest.mark.static
@@ -60,9 +60,9 @@ def header_findings(patch: Patch) -> list[str]:
     return findings
 
 
-def check(queue: Queue) -> list[str]:
+def check(series: Series) -> list[str]:
     """From:, Date:, Subject:, a body, ---, Patch-mainline:, Test: and a diffstat."""
-    return [f"{patch.name}: {line}" for patch in queue.patches for line in header_findings(patch)]
+    return [f"{patch.name}: {line}" for patch in series.patches for line in header_findings(patch)]
 
 
 test_headers_complete = no_finding(check)
@@ -70,9 +70,9 @@ test_headers_complete = no_finding(check)
 
 def test_selftest_headers_complete(builder: Builder) -> None:
     subject = "lib/a: Start at one"
-    queue = builder.patch(subject).alter(subject, "Start at one\n\n", "starts at one.\n\n")
-    some(check(queue), "capital", "imperative", "full stop")
-    queue = builder.alter(subject, "Patch-mainline:", "Status:")
-    some(check(queue), "Patch-mainline")
-    queue = builder.alter(subject, "Test:", "Tried:")
-    some(check(queue), "no Test: line")
+    series = builder.patch(subject).alter(subject, "Start at one\n\n", "starts at one.\n\n")
+    some(check(series), "capital", "imperative", "full stop")
+    series = builder.alter(subject, "Patch-mainline:", "Status:")
+    some(check(series), "Patch-mainline")
+    series = builder.alter(subject, "Test:", "Tried:")
+    some(check(series), "no Test: line")

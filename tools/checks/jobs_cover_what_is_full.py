@@ -23,7 +23,7 @@ def test_jobs_cover_what_is_full(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each test that is marked full and each boot of make test-full is in exactly one slow job."""
     monkeypatch.delenv("GROUP", raising=False)
     tests = [f"{file}::{name}" for file, name in collected("-m", "full")]
-    rows = tables.read_tables(groups.chosen(groups.queue())).values()
+    rows = tables.read_tables(groups.chosen(groups.series())).values()
     found = []
     for job in jobs.read_jobs().values():
         assert 0 < job.minutes <= 60, job

@@ -10,7 +10,7 @@ import pytest
 
 from tools.checks.findings import none, some
 from tools.groups import options
-from tools.series import Queue
+from tools.series import Series
 from tools.tree.small_series import Builder
 from tools.tree.state import States
 
@@ -22,27 +22,27 @@ KCONFIG = """config FIRST
 """
 
 
-def check(queue: Queue, final: Path) -> list[str]:
+def check(series: Series, final: Path) -> list[str]:
     """A document names each new option that has a prompt, and none is on by default.
 
-    checkpatch looks at the help. Args: the queue, the touched files after the series.
+    checkpatch looks at the help. Args: the series, the touched files after the series.
     """
-    documents = [final / path for path in queue.paths if path.startswith("Documentation/")]
-    documents += [queue.root / "README.md", *(queue.root / "Documentation").glob("*.rst")]
+    documents = [final / path for path in series.paths if path.startswith("Documentation/")]
+    documents += [series.root / "README.md", *(series.root / "Documentation").glob("*.rst")]
     known = "\n".join(path.read_text(errors="replace") for path in documents if path.is_file())
-    findings = [f"{symbol}: named in no document" for symbol in options(queue.patches)
+    findings = [f"{symbol}: named in no document" for symbol in options(series.patches)
                 if not re.search(rf"\b(?:CONFIG_)?{symbol}\b", known)]
-    return findings + [f"{patch.name}: {diff.path}: default y" for patch in queue.patches
+    return findings + [f"{patch.name}: {diff.path}: default y" for patch in series.patches
                        for diff in patch.files if Path(diff.path).name.startswith("Kconfig")
                        and re.search(r"^\s+default y\b", "\n".join(diff.added), re.M)]
 
 
-def test_kconfig_documented(queue: Queue, files: tuple[Path, Path]) -> None:
-    none(check(queue, files[1]))
+def test_kconfig_documented(series: Series, files: tuple[Path, Path]) -> None:
+    none(check(series, files[1]))
 
 
 def test_selftest_kconfig_documented(builder: Builder, tmp_path: Path) -> None:
-    queue = builder.edit("lib: Add FIRST", {"lib/Kconfig": KCONFIG}).write()
-    final = States(queue, builder.sources, tmp_path / "states").export(1, tmp_path / "after")
-    some(check(queue, final),
+    series = builder.edit("lib: Add FIRST", {"lib/Kconfig": KCONFIG}).write()
+    final = States(series, builder.sources, tmp_path / "states").export(1, tmp_path / "after")
+    some(check(series, final),
          "FIRST: named in no document", "default y")

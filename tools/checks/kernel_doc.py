@@ -11,7 +11,7 @@ import pytest
 
 from tools.checks.findings import none, some
 from tools.command import last_lines, run
-from tools.series import Queue
+from tools.series import Series
 from tools.tree.small_series import Builder
 from tools.tree.state import States
 
@@ -43,23 +43,23 @@ def doc_warnings(paths: list[str], root: Path, kernel: Path) -> Counter[str]:
     )
 
 
-def check(queue: Queue, kernel: Path, base: Path, final: Path) -> list[str]:
+def check(series: Series, kernel: Path, base: Path, final: Path) -> list[str]:
     """kernel-doc has no warning for the final files that it had not before.
 
-    Args: the queue, the kernel tree, the touched files before and after.
+    Args: the series, the kernel tree, the touched files before and after.
     """
-    paths = [path for path in queue.paths
+    paths = [path for path in series.paths
              if Path(path).suffix in DOC_SUFFIXES and (final / path).is_file()
              and "/**" in (final / path).read_text(errors="replace")]
     return sorted(doc_warnings(paths, final, kernel) - doc_warnings(paths, base, kernel))
 
 
-def test_kernel_doc(queue: Queue, kernel: Path, files: tuple[Path, Path]) -> None:
-    none(check(queue, kernel, *files))
+def test_kernel_doc(series: Series, kernel: Path, files: tuple[Path, Path]) -> None:
+    none(check(series, kernel, *files))
 
 
 def test_selftest_kernel_doc(builder: Builder, kernel: Path, tmp_path: Path) -> None:
-    queue = builder.edit("lib: Add b", {"lib/b.h": DOC}).write()
-    states = States(queue, builder.sources, tmp_path / "states")
+    series = builder.edit("lib: Add b", {"lib/b.h": DOC}).write()
+    states = States(series, builder.sources, tmp_path / "states")
     before_and_after = (states.export(at, tmp_path / str(at)) for at in (0, 1))
-    some(check(queue, kernel, *before_and_after), "bass")
+    some(check(series, kernel, *before_and_after), "bass")

@@ -8,15 +8,15 @@ import re
 import pytest
 
 from tools.checks.findings import no_finding, some
-from tools.series import Queue
+from tools.series import Series
 from tools.tree.small_series import Builder
 
 pytestmark = pytest.mark.static
 
 
-def check(queue: Queue) -> list[str]:
+def check(series: Series) -> list[str]:
     """No patch certifies anything: who sends it does."""
-    return [f"{patch.name}: has Signed-off-by:" for patch in queue.patches
+    return [f"{patch.name}: has Signed-off-by:" for patch in series.patches
             if re.search(r"^\s*Signed-off-by:", patch.text, re.M | re.I)]
 
 

@@ -19,7 +19,7 @@ KNOWN = ("tools/model/workloads.py", "tools/model/guest/writers.c")
 
 def test_no_tool_names_a_group() -> None:
     """A tool finds groups in the banners and folders; its tests may take any name."""
-    names = "|".join(group.name for group in groups.queue().groups if group.gated)
+    names = "|".join(group.name for group in groups.series().groups if group.gated)
     tools = {str(path.relative_to(ROOT)): path for path in repo_files(ROOT)
              if not path.name.startswith("test_") and path.suffix not in (".txt", ".config")}
     assert not [f"{name}: {match}" for name, path in tools.items()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tools.checks.findings import no_finding, some
-from tools.series import Queue
+from tools.series import Series
 from tools.tree.refresh import refreshed
 from tools.tree.small_series import Builder
 from tools.tree.sources import Sources
@@ -16,15 +16,15 @@ from tools.tree.sources import Sources
 pytestmark = pytest.mark.static
 
 
-def check(queue: Queue, sources: Sources, tmp_path: Path) -> list[str]:
+def check(series: Series, sources: Sources, tmp_path: Path) -> list[str]:
     """quilt refresh after each push leaves every patch as it is: with no mode bit, no rename, no
     empty hunk and no file without one."""
     try:
-        after = refreshed(queue, sources, tmp_path)
+        after = refreshed(series, sources, tmp_path)
     except ValueError as error:
         return [str(error)]
     return [f"{patch.name}: quilt refresh changes it; this mends it: make refresh"
-            for patch in queue.patches if after[patch.name] != patch.path.read_bytes()]
+            for patch in series.patches if after[patch.name] != patch.path.read_bytes()]
 
 
 test_refresh_stable = no_finding(check)
@@ -33,5 +33,5 @@ test_refresh_stable = no_finding(check)
 def test_selftest_refresh_stable(builder: Builder, tmp_path: Path) -> None:
     subject = "lib/a: Start at one"
     mode = "diff --git a/lib/a.c b/lib/a.c\nold mode 100644\nnew mode 100755\n"
-    queue = builder.patch(subject).alter(subject, "--- a/lib/a.c", f"{mode}--- a/lib/a.c")
-    some(check(queue, builder.sources, tmp_path / "bad"), "changes it")
+    series = builder.patch(subject).alter(subject, "--- a/lib/a.c", f"{mode}--- a/lib/a.c")
+    some(check(series, builder.sources, tmp_path / "bad"), "changes it")

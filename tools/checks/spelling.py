@@ -12,16 +12,16 @@ import pytest
 
 from tools.checks.findings import no_finding
 from tools.command import last_lines, run
-from tools.series import Queue
+from tools.series import Series
 
 pytestmark = [pytest.mark.static, pytest.mark.skipif(not shutil.which("codespell"),
                                                         reason="codespell is not installed")]
 
 
-def check(queue: Queue) -> list[str]:
+def check(series: Series) -> list[str]:
     """codespell knows no better for the messages and the added lines."""
     with tempfile.TemporaryDirectory() as directory:
-        for patch in queue.patches:
+        for patch in series.patches:
             added = [line for diff in patch.files for line in diff.added]
             (text := Path(directory) / patch.name).parent.mkdir(exist_ok=True)
             text.write_text("\n".join([patch.message, *added]) + "\n")

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from tools import environment, verdicts
 from tools.command import last_lines, run
-from tools.series import Patch, Queue
+from tools.series import Patch, Series
 from tools.tree.mover import Mover
 from tools.tree.sources import Sources, fingerprint, listing
 from tools.tree.state import States
@@ -218,10 +218,11 @@ def wanted(names: set[str], states: States, state: int, kernel: Path, built: Pat
         for path in sources_of(name)))
 
 
-def run_steps(queue: Queue, sources: Sources, config: Path, build: Path) -> tuple[list[Step], bool]:
+def run_steps(series: Series, sources: Sources, config: Path, build: Path
+              ) -> tuple[list[Step], bool]:
     """Build what is not known of every step.
 
-    Args: the queue, the sources, the .config of the built kernel (its objects say what the
+    Args: the series, the sources, the .config of the built kernel (its objects say what the
     configuration builds), the build directory.
     Returns one Step per patch, and whether nothing had to be built. Raises FileNotFoundError
     when there is no built kernel, RuntimeError when the series does not apply.
@@ -229,11 +230,11 @@ def run_steps(queue: Queue, sources: Sources, config: Path, build: Path) -> tupl
     if not config.is_file() or not (config.parent / "vmlinux").is_file():
         raise FileNotFoundError("no built kernel: run `make`")
     kernel, work = sources.kernel(), build.resolve() / "steps"
-    states = States(queue, sources, work / "repo")
+    states = States(series, sources, work / "repo")
     stepper = Stepper(states, sources, config, work)
     code = verdicts.contents(Path(__file__).parents[1], "series.py", "command.py",
                              "checks/steps.py", "tree/mover.py", "tree/sources.py", "tree/state.py")
-    tree = fingerprint(listing(kernel), set(queue.paths))
+    tree = fingerprint(listing(kernel), set(series.paths))
     words = compiler(stepper.config)
     cc = " ".join(words).replace("LLVM=1", "clang").replace("LLVM=", "clang").removeprefix("CC=")
     inputs = {"tree": tree, "config": stepper.config, "code": code,
@@ -241,8 +242,8 @@ def run_steps(queue: Queue, sources: Sources, config: Path, build: Path) -> tupl
               "sparse": verdicts.version("sparse"), "tools": verdicts.toolchain(*cc.split()),
               "variables": verdicts.variables()}
     known = verdicts.Verdicts("steps")
-    objects = [set(touched_objects(patch)) for patch in queue.patches]
-    steps = [Step(patch.name) for patch in queue.patches]
+    objects = [set(touched_objects(patch)) for patch in series.patches]
+    steps = [Step(patch.name) for patch in series.patches]
     was: list[str] = []
     cached = True
     for state in range(len(steps) + 1):

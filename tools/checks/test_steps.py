@@ -9,7 +9,7 @@ import pytest
 
 from tools.checks import each_step_builds, sparse_w1, steps as checks
 from tools.checks.findings import none, some
-from tools.series import Queue
+from tools.series import Series
 from tools.tree.small_series import Builder
 
 # As much of kbuild as the steps use: O=, olddefconfig, objects, its messages.
@@ -50,10 +50,10 @@ class Small(Builder):
             (root / "vm" / name).touch()
         self.config.write_text("CONFIG_A=y\n")
 
-    def run(self, queue: Queue | None = None, build: str = "build") -> tuple[list, bool]:
-        """Return what run_steps() finds of the queue as it is or another one."""
+    def run(self, series: Series | None = None, build: str = "build") -> tuple[list, bool]:
+        """Return what run_steps() finds of the series as it is or another one."""
         build = self.root / build
-        return checks.run_steps(queue or self.write(), self.sources, self.config, build)
+        return checks.run_steps(series or self.write(), self.sources, self.config, build)
 
 
 @pytest.mark.static

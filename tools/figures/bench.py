@@ -39,7 +39,7 @@ def measure(table: Timed, tree: Path, rounds: int, made_by: str) -> Block:
     store.unchanged(table.group, depends)
     return {
         "machine": machine(), "compiler": command("gcc", "--version").splitlines()[0],
-        "rounds": rounds, "series": series_hash(store.queue_of_today().patches),
+        "rounds": rounds, "series": series_hash(store.series_of_today().patches),
         "command": made_by, "date": datetime.date.today().isoformat(), "depends": depends, **more}
 
 

@@ -43,7 +43,7 @@ def gain_rows() -> dict[str, list[Row]]:
     """Return the rows of each group in the order of the series, but first those that are
     recommended; raises OSError, ValueError and KeyError for figures that no published table has."""
     figures = tables.groups()
-    names = sorted((group.name for group in store.queue_of_today().groups if group.name in figures),
+    names = sorted((group.name for group in store.series_of_today().groups if group.name in figures),
                    key=lambda name: not figures[name].recommended)
     return {name: rows() for name in names if (rows := figures[name].gains)}
 
@@ -60,7 +60,7 @@ def tests() -> str:
     """Return the table of all patches with the tests that they name below ---."""
     rule = f"{'=' * PATCH}  {'=' * TESTS}"
     lines = [rule, f"{'patch':{PATCH}}  shown by", rule]
-    for patch in store.queue_of_today().patches:
+    for patch in store.series_of_today().patches:
         subject = textwrap.shorten(patch.header("Subject").removeprefix("[PATCH] "), PATCH,
                                    placeholder=" ...")
         shown = textwrap.wrap(patch.test, TESTS, break_long_words=False, break_on_hyphens=False)

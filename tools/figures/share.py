@@ -41,7 +41,7 @@ def faults(table: str, block: Block) -> list[str]:
     group, name = table.split("/")
     of = tables.find(group, name)
     published = store.read(group, name)["blocks"]
-    today = series_hash(store.queue_of_today().patches)
+    today = series_hash(store.series_of_today().patches)
     least = max([ROUNDS, *(old["rounds"] for old in published
                            if same_model(old["machine"], block["machine"]))])
     measures = [{cell.measure for cell in each["cells"]} for each in (published[-1], block)]

@@ -22,7 +22,7 @@ from tools import environment
 from tools.environment import ROOT
 from tools.figures import cells
 from tools.figures.machine import SAME_MODEL, cpu, model_words
-from tools.series import Queue, load_queue
+from tools.series import Series, load_series
 
 PUBLISHED = ROOT / "Documentation/results"
 # Keys whose value has a line for each of its entries
@@ -99,19 +99,19 @@ def digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()[:16]
 
 
-def group_hash(queue: Queue, group: str) -> str:
+def group_hash(series: Series, group: str) -> str:
     """Return the hash of a group's paths and lines in order, without documents, kselftests and
     where the hunks are: a hunk that another patch moved is the same."""
-    files = [file for of in queue.groups if of.name == group
+    files = [file for of in series.groups if of.name == group
              for patch in of.patches for file in patch.files
              if file.path.startswith(BUILT) or not file.path.startswith(UNBUILT)]
     return digest(repr([(file.path, file.hunks) for file in files]).encode())
 
 
 @functools.cache
-def queue_of_today() -> Queue:
-    """Return the repository's queue, read once."""
-    return load_queue(ROOT)
+def series_of_today() -> Series:
+    """Return the repository's series, read once."""
+    return load_series(ROOT)
 
 
 def hash_of(name: str) -> str:
@@ -120,7 +120,7 @@ def hash_of(name: str) -> str:
     name: a file or a directory (with all its files) below the repository, or "patches of GROUP".
     """
     if name.startswith(PATCHES):
-        return group_hash(queue_of_today(), name.removeprefix(PATCHES))
+        return group_hash(series_of_today(), name.removeprefix(PATCHES))
     path = ROOT / name
     if path.is_file():
         return digest(path.read_bytes())

@@ -30,7 +30,7 @@ def whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     monkeypatch.setattr(store, "PUBLISHED", published)
     block = json.loads(json.dumps(store.read(*TABLE.split("/"))["blocks"][-1],
                                   default=Cell.columns))
-    block |= {"series": series_hash(store.queue_of_today().patches),
+    block |= {"series": series_hash(store.series_of_today().patches),
               "depends": store.depends("usercopy", tables.find(*TABLE.split("/")).sources())}
     block["machine"]["stepping"] = "99"
     return {"cells": len(block["cells"]), "blocks": {TABLE: block}}

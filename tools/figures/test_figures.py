@@ -13,7 +13,7 @@ from tools import environment
 from tools.figures import pages, pictures, store, tables
 from tools.figures.machine import cpu
 from tools.tree import small_tree
-from tools.series import load_queue
+from tools.series import load_series
 
 PATCH = "Subject: a patch\n\n{message}\n---\n--- a/file\n+++ b/file\n@@ -1 +1 @@\n-old\n+{line}\n"
 KSELFTEST = ("--- a/tools/testing/selftests/a.c\n+++ b/tools/testing/selftests/a.c\n"
@@ -82,7 +82,7 @@ def test_gains() -> None:
     figure that is changed is found."""
     table = pages.gains().splitlines()
     rows = pages.gain_rows()
-    assert set(rows) == {group.name for group in store.queue_of_today().groups} - {"preparations"}
+    assert set(rows) == {group.name for group in store.series_of_today().groups} - {"preparations"}
     assert all(rows.values()) and len(table) == 2 + sum(map(len, rows.values()))
     readme = (store.ROOT / "README.md").read_text(encoding="utf-8")
     assert max(map(len, readme.splitlines())) <= 100 and 60 <= readme.count("\n") <= 90
@@ -96,7 +96,7 @@ def fixture_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A repository with a queue of two patches and a table's program, committed."""
     monkeypatch.setattr(store, "ROOT", tmp_path)
     monkeypatch.setattr(store, "PUBLISHED", tmp_path / "Documentation/results")
-    monkeypatch.setattr(store, "queue_of_today", lambda: load_queue(tmp_path))
+    monkeypatch.setattr(store, "series_of_today", lambda: load_series(tmp_path))
     (tmp_path / "patches").mkdir()
     (tmp_path / "series").write_text(SERIES)
     for name in ("one", "two"):

@@ -45,7 +45,7 @@ from tools import environment, groups, verdicts
 from tools.command import must
 from tools.environment import ROOT
 from tools.identity import compare, texts
-from tools.series import GATE, Queue
+from tools.series import GATE, Series
 from tools.tree.mover import Mover
 from tools.tree.sources import Sources, fingerprint, listing
 from tools.tree.state import States
@@ -96,20 +96,20 @@ def say(text: str) -> None:
     print(f"identity: {text}", flush=True)
 
 
-def base_key(queue: Queue) -> dict[str, Any]:
+def base_key(series: Series) -> dict[str, Any]:
     """Return what each state depends on, but for the touched files."""
     return {
-        "tree": fingerprint(listing(TREE), set(queue.paths)),
+        "tree": fingerprint(listing(TREE), set(series.paths)),
         "configuration": verdicts.contents(ROOT, *CONFIGURATION),
     }
 
 
-def verdict_key(queue: Queue, sources: Sources, everything: bool) -> str:
+def verdict_key(series: Series, sources: Sources, everything: bool) -> str:
     """Return the name of the verdict: everything that it depends on."""
-    originals = [sources.original(path) for path in queue.paths]
+    originals = [sources.original(path) for path in series.paths]
     return verdicts.key(
-        **base_key(queue),
-        series=[[group.gated, patch.diff] for group in queue.groups for patch in group.patches],
+        **base_key(series),
+        series=[[group.gated, patch.diff] for group in series.groups for patch in group.patches],
         originals=[verdicts.content(path) if path else "none" for path in originals],
         code=[verdicts.content(path) for path in CODE],
         tools=verdicts.toolchain(*COMPILER.split()),
@@ -354,20 +354,20 @@ def findings(everything: bool) -> tuple[list[str], str]:
     )
 
 
-def read_queue() -> Queue:
+def read_series() -> Series:
     """Return the series; raises Failure, OSError and ValueError when it is not whole."""
-    queue = groups.queue()
-    if GATE not in (queue.root / "series").read_text().splitlines():
+    series = groups.series()
+    if GATE not in (series.root / "series").read_text().splitlines():
         raise Failure(f"the series has no line '{GATE}'")
-    queue.choose()  # names a patch without a file
-    return queue
+    series.choose()  # names a patch without a file
+    return series
 
 
 def check(everything: bool) -> int:
     """Do what the first comment says; returns the exit status."""
-    queue = read_queue()
-    ungated = sum(len(group.patches) for group in queue.groups if not group.gated)
-    if ungated == len(queue.patches):
+    series = read_series()
+    ungated = sum(len(group.patches) for group in series.groups if not group.gated)
+    if ungated == len(series.patches):
         say("no gated patches in the series, nothing to compare")
         return 0
     if not TREE.is_dir():
@@ -376,21 +376,21 @@ def check(everything: bool) -> int:
         raise Failure(f"a push onto {TREE} is under way or was cut off: make apply first")
     sources = Sources(TREE)
     stored = verdicts.Verdicts("identity")
-    name = verdict_key(queue, sources, everything)
+    name = verdict_key(series, sources, everything)
     if known := stored.lookup(name):
         say(f"{known} (cached)")
         return 0
     with alone():
         prepare()
-        states, base = States(queue, sources, WORK / "store"), base_key(queue)
-        for state, number in zip(SIDES, (ungated, len(queue.patches))):
+        states, base = States(series, sources, WORK / "store"), base_key(series)
+        for state, number in zip(SIDES, (ungated, len(series.patches))):
             build(states, sources, state, number, base)
         found, line = findings(everything)
     for finding in sorted(found):
         print(finding)
     say(line)
     # The patch files were read twice
-    if not found and name == verdict_key(groups.queue(), sources, everything):
+    if not found and name == verdict_key(groups.series(), sources, everything):
         stored.store(name, line)
     return 1 if found else 0
 

@@ -16,11 +16,11 @@ from pathlib import Path
 
 from tools import environment
 from tools.command import SIGNALS, Stop, must, run, say, start
-from tools.series import Patch, load_queue, series_hash
+from tools.series import Patch, load_series, series_hash
 from tools.tree.move import reason_of, take_lock
 from tools.tree.sources import read_lines
 from tools.tree.state import commits
-from tools.tree.versions import bases, check_kernel, queue_of
+from tools.tree.versions import bases, check_kernel, patches_for
 
 
 def git(path: Path, *words: str) -> str:
@@ -105,10 +105,10 @@ def main(command: str = "", to: str = "") -> None:
         raise Stop("usage: git.py branch|export DIR")
     path, groups = environment.tree(), environment.chosen()
     try:
-        queue = load_queue(queue_of(path))
+        series = load_series(patches_for(path))
         if command == "export":
-            return export(to, queue.choose(groups))
-        patches = queue.choose(check_kernel(path, bases(), groups))
+            return export(to, series.choose(groups))
+        patches = series.choose(check_kernel(path, bases(), groups))
         take_lock(path)
         branch(path, patches)
     except (OSError, ValueError) as error:

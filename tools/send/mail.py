@@ -25,7 +25,7 @@ from tools.checks.checkpatch import WAIVERS, read_waivers
 from tools.command import Stop, must, run
 from tools.send.covers import Cover, load_covers
 from tools.send.git import check_git, git
-from tools.series import Patch, Queue, load_queue
+from tools.series import Patch, Series, load_series
 from tools.tree.sources import Sources
 from tools.tree.state import commits, make_repo
 
@@ -39,16 +39,16 @@ IGNORED = ("UNKNOWN_COMMIT_ID", "FILE_PATH_CHANGES")
 SEND = "git send-email --no-thread --suppress-cc=author --suppress-cc=self --suppress-cc=body"
 
 
-def chosen(queue: Queue) -> list[Cover]:
+def chosen(series: Series) -> list[Cover]:
     """Return the sets that SET= or GROUP= names; raises Stop for none and for one without a
     letter."""
-    covers = load_covers(queue)
+    covers = load_covers(series)
     sets, groups = os.environ.get("SET", "").split(), environment.chosen()
     for name in sets:
         if name not in covers:
             raise Stop(f"no cover letter {name}.cover in patches; there are: {' '.join(covers)}")
-    wanted = {patch.name for patch in queue.choose(groups)} if groups else set()
-    own = {name for group in queue.groups if group.name in groups for name in group.names}
+    wanted = {patch.name for patch in series.choose(groups)} if groups else set()
+    own = {name for group in series.groups if group.name in groups for name in group.names}
     found = [cover for cover in covers.values() if cover.name in sets
              or wanted and any(patch.name in own for patch in cover.patches)]
     if not found:
@@ -56,13 +56,13 @@ def chosen(queue: Queue) -> list[Cover]:
     return found
 
 
-def wanted() -> tuple[Queue, list[Cover]]:
-    """Return the queue, and the sets that the environment asks for; raises as chosen()."""
-    queue = load_queue(environment.patches().parent)
-    covers = chosen(queue)
+def wanted() -> tuple[Series, list[Cover]]:
+    """Return the series, and the sets that the environment asks for; raises as chosen()."""
+    series = load_series(environment.patches().parent)
+    covers = chosen(series)
     if os.environ.get("OUT") and len(covers) > 1:
         raise Stop(f"OUT= is for one set, these are {len(covers)}")
-    return queue, covers
+    return series, covers
 
 
 def sender(repo: Path) -> str:
@@ -77,11 +77,11 @@ def sender(repo: Path) -> str:
     return who
 
 
-def before(queue: Queue, cover: Cover) -> list[Patch]:
+def before(series: Series, cover: Cover) -> list[Patch]:
     """Return what a set needs of other sets: the needs of the groups that are whole in it."""
     mine = {patch.name for patch in cover.patches}
-    groups = [group.name for group in queue.groups if mine.issuperset(group.names)]
-    return [patch for patch in (queue.choose(groups) if groups else []) if patch.name not in mine]
+    groups = [group.name for group in series.groups if mine.issuperset(group.names)]
+    return [patch for patch in (series.choose(groups) if groups else []) if patch.name not in mine]
 
 
 def to_whom(mail: Path, patch: Patch, kernel: Path, entries: Path) -> tuple[list[str], list[str]]:
@@ -127,7 +127,7 @@ def check(mail: Path, kernel: Path, signed: bool) -> None:
         raise Stop(f"checkpatch: {(found or ['fails'])[0].removeprefix(f'{mail.parent}/')}")
 
 
-def write(queue: Queue, cover: Cover, repo: Path, kernel: Path, scratch: Path) -> None:
+def write(series: Series, cover: Cover, repo: Path, kernel: Path, scratch: Path) -> None:
     """Write the mails of a set to a scratch directory; raises Stop."""
     signed = os.environ.get("SIGNOFF") == "1"
     if signed:
@@ -135,7 +135,7 @@ def write(queue: Queue, cover: Cover, repo: Path, kernel: Path, scratch: Path) -
             if re.search(r"^\+S:\s+Orphan", patch.diff, re.M):
                 raise Stop(f"{patch.name}: its MAINTAINERS entry is an orphan: put your name there")
     base = git(repo, "rev-parse", "HEAD")
-    first = commits(repo, base, before(queue, cover), mine=True)
+    first = commits(repo, base, before(series, cover), mine=True)
     last = commits(repo, first, cover.patches, mine=True)
     words = ["--cover-letter", "--thread", "-o", str(scratch)]
     words += [f"--base={base}"] if repo == kernel else []
@@ -168,21 +168,21 @@ def write(queue: Queue, cover: Cover, repo: Path, kernel: Path, scratch: Path) -
 def main() -> None:
     """Write the mails of the sets that are asked for; raises Stop for every known failure."""
     out, given = os.environ.get("OUT"), environment.is_given("KDIR")
-    queue, covers = wanted()
+    series, covers = wanted()
     with tempfile.TemporaryDirectory() as scratch:
         kernel = environment.tree()
         if given:
             check_git(kernel)
             if git(kernel, "status", "--porcelain", "--untracked-files=no"):
                 raise Stop(f"{kernel} has changes that are in no commit")
-        repo = kernel if given else make_repo(queue.paths, Sources(kernel), Path(scratch) / "repo")
+        repo = kernel if given else make_repo(series.paths, Sources(kernel), Path(scratch) / "repo")
         who = sender(repo)
         for cover in covers:
             where = Path(out or environment.build() / "mails" / cover.name)
             if out and where.is_dir() and any(where.iterdir()):
                 raise Stop(f"{where} is not empty")
             mails = Path(scratch) / cover.name
-            write(queue, cover, repo, kernel, mails)
+            write(series, cover, repo, kernel, mails)
             shutil.rmtree(where, ignore_errors=True)
             shutil.copytree(mails, where)
             print(f"mail: {len(list(where.iterdir()))} mails of {who} in {where}")

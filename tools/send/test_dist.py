@@ -10,7 +10,7 @@ from tools.environment import ROOT
 from tools.command import must, run
 from tools.tree.sources import Sources
 from tools.tree.state import add_all
-from tools.series import load_queue
+from tools.series import load_series
 
 pytestmark = pytest.mark.robust
 
@@ -28,7 +28,7 @@ def test_dist(tmp_path: Path) -> None:
     for words, env in ((["quilt", "--quiltrc", "-", "push", "-aq"], {"QUILT_PATCHES": patches}),
                        ([clone / "tools/run", "tools.tree.move", "apply"], given)):
         tree = tmp_path / f"tree{len(hashes)}"
-        Sources.from_env().copy(load_queue(clone).paths, tree)
+        Sources.from_env().copy(load_series(clone).paths, tree)
         done = run(words, tree, env=env | {"KDIR": str(tree)})
         assert done.returncode == 0, done.stdout
         must(["git", "init", "-q"], tree)

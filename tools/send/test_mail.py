@@ -22,7 +22,7 @@ from tools.environment import ROOT
 from tools.send.covers import Cover, load_covers
 from tools.tree.sources import Sources
 from tools.tree.state import make_repo
-from tools.series import Queue
+from tools.series import Series
 
 SENDER = {"user.name": "A Sender", "user.email": "sender@sender.test"}
 SEND_EMAIL = Path("/usr/lib/git-core/git-send-email")
@@ -76,10 +76,10 @@ def sink() -> Iterator[Controller]:
 
 
 @pytest.fixture(scope="module")
-def covers(queue: Queue) -> list[Cover]:
+def covers(series: Series) -> list[Cover]:
     """The sets, in the order in which they can be applied."""
-    return sorted(load_covers(queue).values(),
-                  key=lambda cover: queue.names.index(cover.patches[0].name))
+    return sorted(load_covers(series).values(),
+                  key=lambda cover: series.names.index(cover.patches[0].name))
 
 
 def addresses(message: Message, *keys: str) -> set[str]:
@@ -136,12 +136,12 @@ def mbox_of(found: list[tuple[set[str], Message]], path: Path) -> Path:
     return path
 
 
-def test_smtp_roundtrip(queue: Queue, covers: list[Cover], sink: Controller,
+def test_smtp_roundtrip(series: Series, covers: list[Cover], sink: Controller,
                         tmp_path: Path) -> None:
     """Each set is sent and comes back in order; applied by git am, all give the tree of quilt."""
     assert SEND_EMAIL.is_file(), "apt-get install git-email"
     sources = Sources.from_env()
-    repo = make_repo(queue.paths, sources, tmp_path / "repo")
+    repo = make_repo(series.paths, sources, tmp_path / "repo")
     for cover in covers:
         sink.handler.mails = []
         done = mail(tmp_path / cover.name, SET=cover.name, V=2)
@@ -149,11 +149,11 @@ def test_smtp_roundtrip(queue: Queue, covers: list[Cover], sink: Controller,
         send(done, sink)
         check_mails(cover, sink.handler.mails)
         am(repo, mbox_of(sink.handler.mails[1:], tmp_path / f"{cover.name}.mbox"))
-    for path in queue.paths:
+    for path in series.paths:
         assert (repo / path).read_bytes() == (sources.kernel() / path).read_bytes(), path
 
 
-def test_b4(queue: Queue, covers: list[Cover], sink: Controller, tmp_path: Path) -> None:
+def test_b4(series: Series, covers: list[Cover], sink: Controller, tmp_path: Path) -> None:
     """b4 am takes a set from a mailbox, without a network, and git am takes it from b4."""
     assert SEND_EMAIL.is_file(), "apt-get install git-email"
     cover = covers[0]
@@ -161,7 +161,7 @@ def test_b4(queue: Queue, covers: list[Cover], sink: Controller, tmp_path: Path)
     assert done.returncode == 0, done.stderr
     send(done, sink)
     mbox = mbox_of(sink.handler.mails, tmp_path / "mbox")
-    repo = make_repo(queue.paths, Sources.from_env(), tmp_path / "repo")
+    repo = make_repo(series.paths, Sources.from_env(), tmp_path / "repo")
     words = [*(["unshare", "--net"] if os.geteuid() == 0 else []), B4, "--offline-mode", "am", "-m",
              mbox, "-o", tmp_path / "b4", sink.handler.mails[0][1]["Message-ID"].strip("<>")]
     taken = subprocess.run(words, cwd=repo, env=os.environ | settings(**SENDER) | {
@@ -173,7 +173,7 @@ def test_b4(queue: Queue, covers: list[Cover], sink: Controller, tmp_path: Path)
     assert int(count) == len(cover.patches)
 
 
-def test_mail_refuses(queue: Queue, covers: list[Cover], tmp_path: Path) -> None:
+def test_mail_refuses(series: Series, covers: list[Cover], tmp_path: Path) -> None:
     """Each thing that is wrong is one line and exit status 1, and no mail is written."""
     name, out = covers[0].name, tmp_path / "out"
 
@@ -193,7 +193,7 @@ def test_mail_refuses(queue: Queue, covers: list[Cover], tmp_path: Path) -> None
     refused("not a git tree", KDIR=tmp_path)
     refused("is not empty", where=Path(__file__).parent)
     refused("/proc/", where="/proc/mails")
-    repo = make_repo(queue.paths, Sources.from_env(), tmp_path / "repo")
+    repo = make_repo(series.paths, Sources.from_env(), tmp_path / "repo")
     shutil.rmtree(repo / "arch")
     refused("in no commit", KDIR=repo)
     orphan = next(cover for cover in covers if any("\n+S:\tOrphan" in patch.diff

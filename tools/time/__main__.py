@@ -51,11 +51,11 @@ def rounds() -> int:
 def time() -> None:
     """Time the programs of GROUP= or of all groups, and write the file. Raises ValueError, OSError.
     """
-    where, number, queue = disk(), rounds(), groups.queue()
-    names = groups.chosen(queue)
+    where, number, series = disk(), rounds(), groups.series()
+    names = groups.chosen(series)
     if (load := os.getloadavg()[0]) > IDLE * (os.cpu_count() or 1):
         raise ValueError(f"the load average is {load:.2f}: wait until the machine is idle")
-    about = {"machine": machine(), "kernel": running(queue.patches), "rounds": number,
+    about = {"machine": machine(), "kernel": running(series.patches), "rounds": number,
              "date": datetime.date.today().isoformat()}
     found = measure(names, number, where)
     results, stem = environment.results(), f"time-{about['kernel']['release']}"

@@ -32,9 +32,9 @@ from tools import environment
 from tools.command import SIGNALS, Stop, run, say, start
 from tools.environment import ROOT
 from tools.groups import features, switches
-from tools.series import Patch, load_queue, series_hash, touched
+from tools.series import Patch, load_series, series_hash, touched
 from tools.tree.sources import read_lines
-from tools.tree.versions import base, bases, check_kernel, queue_of, version
+from tools.tree.versions import base, bases, check_kernel, patches_for, version
 from tools.verdicts import content
 
 WAIT_SECONDS = 5
@@ -311,7 +311,7 @@ def work(tree: Tree, command: str) -> None:
     if command == "unapply" and groups:
         raise Stop("unapply takes the whole series off: leave GROUP= out "
                    "(make apply GROUP=name takes the others off)")
-    queue = load_queue(tree.directory) if command == "apply" else None
+    series = load_series(tree.directory) if command == "apply" else None
     if command == "check":
         check_kernel(tree.path, {base(): ([], "")}, [])
         return None
@@ -319,11 +319,11 @@ def work(tree: Tree, command: str) -> None:
         version(tree.path)  # any kernel tree
     else:
         groups = check_kernel(tree.path, bases(), groups)
-    patches = queue.choose(groups) if queue else []
+    patches = series.choose(groups) if series else []
     tree.begin()
-    if queue:
+    if series:
         stray = [name for name in tree.applied()
-                 if name not in queue.names and (tree.directory / name).is_file()]
+                 if name not in series.names and (tree.directory / name).is_file()]
         if stray:
             raise Stop(f"{stray[0]} is on {tree.path} and not in series: add it there")
     try:
@@ -341,7 +341,7 @@ def main(command: str = "") -> None:
         raise Stop("usage: move.py apply|unapply|edited|check")
     path = environment.tree()
     try:
-        work(Tree(path, queue_of(path)), command)
+        work(Tree(path, patches_for(path)), command)
     except (OSError, ValueError) as error:
         raise Stop(reason_of(error)) from error
 

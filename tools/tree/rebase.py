@@ -18,7 +18,7 @@ from pathlib import Path
 
 from tools import environment, groups
 from tools.command import Stop, must, run
-from tools.series import Patch, Queue
+from tools.series import Patch, Series
 from tools.tree.sources import Sources
 from tools.tree.state import States
 from tools.tree.versions import version
@@ -43,12 +43,12 @@ def patched(patch: Patch, work: Path, fuzz: int, *more: str) -> tuple[bool, list
 class Report:
     """The copies of a tree's files, and what became of each patch: kind and detail, by name."""
 
-    def __init__(self, queue: Queue, tree: Path, scratch: Path) -> None:
+    def __init__(self, series: Series, tree: Path, scratch: Path) -> None:
         """Copy the touched files; raises OSError, RuntimeError as States."""
-        self.queue, self.work = queue, scratch / "work"
-        self.states = States(queue, Sources(environment.build() / "linux"), scratch / "repo")
+        self.series, self.work = series, scratch / "work"
+        self.states = States(series, Sources(environment.build() / "linux"), scratch / "repo")
         self.found: dict[str, tuple[str, str]] = {}
-        for path in queue.paths:
+        for path in series.paths:
             if (tree / path).is_file():
                 (self.work / path).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(tree / path, self.work / path)
@@ -93,13 +93,13 @@ class Report:
 
     def run(self, scratch: Path) -> None:
         """Bring all patches onto the copies, in order."""
-        for number, patch in enumerate(self.queue.patches):
+        for number, patch in enumerate(self.series.patches):
             self.found[patch.name] = self.take(number, patch, scratch)
 
     def lines(self) -> list[str]:
         """Return a line for each group, and one for each patch that needs fuzz or fails."""
         out = []
-        for group in self.queue.groups:
+        for group in self.series.groups:
             ours = {patch.name: self.found[patch.name] for patch in group.patches}
             count = Counter(kind for kind, _ in ours.values())
             out.append(f"{group.name}: "
@@ -117,7 +117,7 @@ def main() -> int:
         if (tree / ".pc/applied-patches").is_file():
             raise Stop(f"{tree} has patches pushed: quilt pop -a, or make unapply")
         with tempfile.TemporaryDirectory() as scratch:
-            report = Report(groups.queue(), tree, Path(scratch))
+            report = Report(groups.series(), tree, Path(scratch))
             report.run(Path(scratch))
     except (OSError, RuntimeError, ValueError) as error:
         print(f"rebase-report: error: {error}", file=sys.stderr)

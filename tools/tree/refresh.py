@@ -14,51 +14,51 @@ from pathlib import Path
 
 from tools import groups
 from tools.command import last_lines, run
-from tools.series import Queue
+from tools.series import Series
 from tools.tree.sources import Sources
 
 
-def quilt(queue: Queue, cwd: Path, *words: str, patches: Path | None = None):
-    """Run quilt in cwd with the queue's own settings and no user's."""
-    env = {"QUILT_PATCHES": str(patches or queue.directory), "QUILT_PC": ".pc"}
-    return run(["quilt", "--quiltrc", queue.root / "tools/quiltrc", *words], cwd, env=env)
+def quilt(series: Series, cwd: Path, *words: str, patches: Path | None = None):
+    """Run quilt in cwd with the repository's settings and no user's."""
+    env = {"QUILT_PATCHES": str(patches or series.directory), "QUILT_PC": ".pc"}
+    return run(["quilt", "--quiltrc", series.root / "tools/quiltrc", *words], cwd, env=env)
 
 
-def refreshed(queue: Queue, sources: Sources, scratch: Path) -> dict[str, bytes]:
+def refreshed(series: Series, sources: Sources, scratch: Path) -> dict[str, bytes]:
     """Return each patch file as quilt refresh writes it after the push, by name.
 
-    Args: the queue, the sources, a directory for copies of both.
+    Args: the series, the sources, a directory for copies of both.
     Raises ValueError with one line that names the first patch that does not apply.
     """
-    tree = sources.copy(queue.paths, scratch / "tree")
+    tree = sources.copy(series.paths, scratch / "tree")
     patches = scratch / "patches"
     patches.mkdir()
-    shutil.copy(queue.root / "series", patches)
-    for patch in queue.patches:
+    shutil.copy(series.root / "series", patches)
+    for patch in series.patches:
         (patches / patch.name).parent.mkdir(exist_ok=True)
         shutil.copy(patch.path, patches / patch.name)
-    done = quilt(queue, tree, "push", "-a", "--fuzz=0", "--refresh", patches=patches)
+    done = quilt(series, tree, "push", "-a", "--fuzz=0", "--refresh", patches=patches)
     if done.returncode:
         raise ValueError(f"quilt push: {last_lines(done.stdout)}")
-    return {patch.name: (patches / patch.name).read_bytes() for patch in queue.patches}
+    return {patch.name: (patches / patch.name).read_bytes() for patch in series.patches}
 
 
 def main() -> int:
     """Write the patches that change; return the exit status."""
     try:
-        queue = groups.queue()
+        series = groups.series()
         with tempfile.TemporaryDirectory() as scratch:
-            after = refreshed(queue, Sources.from_env(), Path(scratch))
+            after = refreshed(series, Sources.from_env(), Path(scratch))
     except (OSError, RuntimeError, ValueError) as error:
         print(f"refresh: error: {error}; no patch was changed", file=sys.stderr)
         return 1
-    changed = [patch for patch in queue.patches if after[patch.name] != patch.path.read_bytes()]
+    changed = [patch for patch in series.patches if after[patch.name] != patch.path.read_bytes()]
     for patch in changed:
         part = patch.path.with_suffix(".part")
         part.write_bytes(after[patch.name])
         part.replace(patch.path)
         print(f"refresh: {patch.name}")
-    print(f"refresh: {len(changed)} of {len(queue.patches)} patches changed")
+    print(f"refresh: {len(changed)} of {len(series.patches)} patches changed")
     return 0
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Tiny queues for the tests of the checks themselves."""
+"""Series of a few small patches, for tests."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tools.series import GATE, Queue, file_name, load_queue
+from tools.series import GATE, Series, file_name, load_series
 from tools.tree.sources import Sources
 
 PREPARATIONS = "preparations"
@@ -37,7 +37,7 @@ def write_files(where: Path, files: dict[str, str]) -> Path:
 
 @dataclass
 class Builder:
-    """Builds a queue and its base tree below root; tree is the files after the last patch."""
+    """Builds a series and its base tree below root; tree is the files after the last patch."""
 
     root: Path
     tree: dict[str, str] = field(default_factory=lambda: {"lib/a.c": LINES})
@@ -93,13 +93,13 @@ class Builder:
         self.series.append(name)
         return self
 
-    def write(self) -> Queue:
-        """Write the series file and load the queue."""
+    def write(self) -> Series:
+        """Write the series file and load the series."""
         (self.repo / "series").write_text("\n".join(self.series) + "\n")
-        return load_queue(self.repo)
+        return load_series(self.repo)
 
-    def alter(self, subject: str, old: str, new: str) -> Queue:
-        """Replace text in one patch and load the queue again."""
+    def alter(self, subject: str, old: str, new: str) -> Series:
+        """Replace text in one patch and load the series again."""
         path = self.patches / file_name(f"[PATCH] {subject}")
         text = path.read_text()
         assert old in text, f"fixture: no '{old}' in {path.name}"

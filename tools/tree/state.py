@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from tools.command import Stop, must, run
-from tools.series import Patch, Queue
+from tools.series import Patch, Series
 from tools.tree.sources import Sources
 
 BLANKS = "whitespace=-blank-at-eol,-blank-at-eof,-space-before-tab"
@@ -75,12 +75,12 @@ def make_repo(paths: list[str], sources: Sources, into: Path) -> Path:
 class States:
     """The files that the series touches after each number of patches, as trees of a repository."""
 
-    def __init__(self, queue: Queue, sources: Sources, repo: Path) -> None:
+    def __init__(self, series: Series, sources: Sources, repo: Path) -> None:
         """Make the repository, anew; raises as trees()."""
         shutil.rmtree(repo, ignore_errors=True)
-        self.repo = make_repo(queue.paths, sources, repo)
-        self.paths = queue.paths
-        self.trees = trees(self.repo, "base", queue.patches)
+        self.repo = make_repo(series.paths, sources, repo)
+        self.paths = series.paths
+        self.trees = trees(self.repo, "base", series.patches)
         self.listed: dict[int, dict[str, str]] = {}
 
     def files(self, number: int) -> dict[str, str]:

@@ -15,10 +15,10 @@ from pathlib import Path
 from tools import environment
 from tools.command import Stop, say, start
 from tools.groups import features, switches
-from tools.series import load_queue
+from tools.series import load_series
 from tools.tree.move import Tree, reason_of
 from tools.tree.sources import read_lines
-from tools.tree.versions import queue_of, version
+from tools.tree.versions import patches_for, version
 
 
 def state(name: str, config: dict[str, str]) -> str:
@@ -31,17 +31,17 @@ def report(tree: Tree, config: Path) -> None:
     if tree.foreign():
         raise Stop(f"{tree.path} has a patch queue of its own (.pc or patches)")
     say(f"Linux {version(tree.path)} in {tree.path}")
-    there, queue = set(tree.applied()), load_queue(tree.directory)
+    there, series = set(tree.applied()), load_series(tree.directory)
     if not there:
         return say("no patch of the series is pushed: make apply")
     settings = dict(line.split("=", 1) for line in read_lines(config) if line.startswith("CONFIG_"))
-    for group in queue.groups:
+    for group in series.groups:
         if ours := [patch for patch in group.patches if patch.name in there]:
             names = [state(name, settings) for name in features(ours)]
             say(f"{group.name}: {len(ours)} of {len(group.names)} patches"
                 f"{'; ' + ' '.join(names) if names else ''}"
                 f"{'; ' + ' '.join(words) if (words := switches(ours)) else ''}")
-    if gone := sorted(there - set(queue.names)):
+    if gone := sorted(there - set(series.names)):
         say(f"of another series: {' '.join(gone)}")
     say(f"edited since: {' '.join(tree.differing(tree.path)) or 'nothing'}")
     say(f"options as in {config}" if settings else f"no {config}: options are shown as n")
@@ -52,7 +52,7 @@ def main() -> None:
     path = environment.tree()
     config = environment.path_of("CONFIG", path / ".config")
     try:
-        report(Tree(path, queue_of(path)), config)
+        report(Tree(path, patches_for(path)), config)
     except (OSError, ValueError) as error:
         raise Stop(reason_of(error)) from error
 

@@ -16,7 +16,7 @@ from tools.tree.small_series import MAKEFILE, write_files
 from tools.tree.small_tree import sums
 from tools.command import must
 from tools.tree.test_status import run
-from tools.series import Queue, load_queue, touched
+from tools.series import Series, load_series, touched
 from tools.tree.versions import bases
 
 # Those that a Debian suite has
@@ -27,17 +27,17 @@ QUEUES = sorted((ROOT / "configs/bases.d").iterdir())
 
 @pytest.mark.static
 def test_bases_forms() -> None:
-    """The queue of a version has patches of the series, in its order: links where the form is the
-    same, else files with the same header; its groups are those of the table."""
-    series = {patch.name: patch for patch in groups.queue().patches}
+    """A version has patches of the series, in its order: links where the form is the same, else
+    files with the same header; its groups are those of the table."""
+    whole = {patch.name: patch for patch in groups.series().patches}
     for directory in QUEUES:
-        queue = load_queue(directory)
-        names = [patch.name for patch in queue.patches]
-        assert names == queue.names and names == [name for name in series if name in names]
-        assert [group.name for group in queue.groups if group.gated] == bases()[directory.name][0]
-        for patch in queue.patches:
-            assert patch.message == series[patch.name].message, patch.path
-            assert patch.path.is_symlink() == (patch.text == series[patch.name].text), patch.path
+        series = load_series(directory)
+        names = [patch.name for patch in series.patches]
+        assert names == series.names and names == [name for name in whole if name in names]
+        assert [group.name for group in series.groups if group.gated] == bases()[directory.name][0]
+        for patch in series.patches:
+            assert patch.message == whole[patch.name].message, patch.path
+            assert patch.path.is_symlink() == (patch.text == whole[patch.name].text), patch.path
 
 
 @pytest.mark.robust
@@ -58,10 +58,10 @@ def test_bases_refused(tmp_path: Path, version: str, group: str, says: str) -> N
     assert sorted(path.name for path in tree.iterdir()) == ["Makefile", "arch"]
 
 
-def queue_of(version: str) -> Queue:
-    """Return the queue for a version: its own, or the series."""
+def series_of(version: str) -> Series:
+    """Return the series for a version: its own, or that of the repository."""
     own = ROOT / "configs/bases.d" / version
-    return load_queue(own if own.is_dir() else ROOT)
+    return load_series(own if own.is_dir() else ROOT)
 
 
 def unpack(version: str, tree: Path, *files: Path) -> None:
@@ -77,7 +77,7 @@ def unpack(version: str, tree: Path, *files: Path) -> None:
 def test_bases_apply(tmp_path: Path, version: str, names: list[str]) -> None:
     """The groups of a version go onto the newest source of it that Debian has, without fuzz, and
     off it again."""
-    paths = touched(queue_of(version).choose(names))
+    paths = touched(series_of(version).choose(names))
     (tmp_path / "list").write_text("".join(f"{path}\n"
                                            for path in ["Makefile", "arch/Kconfig", *paths]))
     tree = tmp_path / "linux"
@@ -94,7 +94,7 @@ def test_bases_apply(tmp_path: Path, version: str, names: list[str]) -> None:
 def test_bases_compile(tmp_path: Path, version: str, names: list[str]) -> None:
     """With the options of the groups the routines and a caller compile without a warning; unapply
     leaves the source as it was."""
-    tree, patches = tmp_path / "linux", queue_of(version).choose(names)
+    tree, patches = tmp_path / "linux", series_of(version).choose(names)
     unpack(version, tree)
     before = {path: content(tree / path) for path in touched(patches)}
     done = run("apply", tree, Path(), GROUP=" ".join(names))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The edit loop of Documentation/contributing.rst, followed word by word on a copy of the queue."""
+"""The edit loop of Documentation/contributing.rst, as it stands there, on a copy of the series."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tools.tree.small_series import Builder
 from tools.command import run
 from tools.tree.sources import Sources
 from tools.checks.findings import none
-from tools.series import Patch, Queue, load_queue, touched
+from tools.series import Patch, Series, load_series, touched
 
 # What the test does not run: the checks and the build of what the loop made
 PROVE = ("make lint", "make")
@@ -30,25 +30,25 @@ def commands(page: str) -> list[str]:
     return [line.partition("  #")[0].strip() for line in block[1].splitlines()]
 
 
-def middle(queue: Queue) -> tuple[Patch, str]:
+def middle(series: Series) -> tuple[Patch, str]:
     """Return the patch near the middle with a C file that a later patch changes, and that file."""
-    half = len(queue.patches) // 2
-    for at, patch in sorted(enumerate(queue.patches), key=lambda pair: abs(pair[0] - half)):
-        later = touched(queue.patches[at + 1 :])
+    half = len(series.patches) // 2
+    for at, patch in sorted(enumerate(series.patches), key=lambda pair: abs(pair[0] - half)):
+        later = touched(series.patches[at + 1 :])
         for diff in patch.files:
             if diff.path in later and diff.path.endswith(".c"):
                 return patch, diff.path
     raise AssertionError("no such patch")
 
 
-def test_edit_loop(queue: Queue, sources: Sources, tmp_path: Path) -> None:
-    """Afterwards the queue is in quilt's form again, and the line is in the patch and the tree."""
+def test_edit_loop(series: Series, sources: Sources, tmp_path: Path) -> None:
+    """Afterwards the series is in quilt's form again, and the line is in the patch and the tree."""
     root = ROOT
     apart = {root / ".git", root / "build", environment.build()}
     shutil.copytree(root, tmp_path, symlinks=True, dirs_exist_ok=True,
                     ignore=lambda where, names: [name for name in names
                                                  if Path(where, name) in apart])
-    copied = load_queue(tmp_path)
+    copied = load_series(tmp_path)
     tree = sources.copy(copied.paths, tmp_path / "build/linux")
     none(by_quilt(copied, tree))
     (tree / "scripts").mkdir(exist_ok=True)
@@ -76,13 +76,13 @@ def test_edit_loop(queue: Queue, sources: Sources, tmp_path: Path) -> None:
 @pytest.mark.static
 def test_refresh_does_not_apply(builder: Builder) -> None:
     """A later patch that no longer applies is named, and no patch file changes."""
-    queue = builder.patch("lib: Count from one").line("lib: Count on", 21).write()
-    first = queue.patches[0].path
+    series = builder.patch("lib: Count from one").line("lib: Count on", 21).write()
+    first = series.patches[0].path
     first.write_text(first.read_text().replace("+changed 20", "+moved 20"))
     before = {path: path.read_bytes() for path in builder.patches.iterdir()}
     env = {"QUEUE": str(builder.patches), "KDIR": str(builder.base)}
     words = ["python3", "-m", "tools.tree.refresh"]
     done = run(words, ROOT, env=env)
-    assert done.returncode == 1 and queue.patches[1].name in done.stdout, done.stdout
+    assert done.returncode == 1 and series.patches[1].name in done.stdout, done.stdout
     assert "no patch was changed" in done.stdout
     assert {path: path.read_bytes() for path in builder.patches.iterdir()} == before

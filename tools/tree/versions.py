@@ -62,7 +62,7 @@ def check_kernel(path: Path, known: dict[str, tuple[list[str], str]],
     return groups or of
 
 
-def queue_of(path: Path) -> Path:
+def patches_for(path: Path) -> Path:
     """Return the directory of the patches for a kernel tree: QUEUE=, that of its version,
     or patches/."""
     own = ROOT / "configs/bases.d" / (base_of(path) if (path / "Makefile").is_file() else "")

@@ -111,7 +111,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("names", nargs="*", help="boots by name")
     args = parser.parse_args(argv)
     try:
-        everything = groups.chosen(groups.queue())
+        everything = groups.chosen(groups.series())
         selected = everything if environment.chosen() else []
         boots = chosen(read_tables(everything), args.names, args.when, selected)
         if not boots:

@@ -106,7 +106,7 @@ def test_boots_of_an_occasion(small: Small) -> None:
 @pytest.mark.static
 def test_boots_of_this_repository() -> None:
     """There is each list that they name, and a boot for each occasion and each kselftest."""
-    everything = sorted({group.name for group in groups.queue().groups})
+    everything = sorted({group.name for group in groups.series().groups})
     found = read_tables(everything)
     assert {boot.row.when for boot in found.values()} == set(group_file.OCCASIONS)
     jobs = {job for boot in found.values() for job in boot.jobs}

@@ -58,7 +58,7 @@ def check_of(group: str) -> Callable[[], None]:
     return test
 
 
-for name in groups.chosen(groups.queue()):
+for name in groups.chosen(groups.series()):
     if groups.folder(name).is_dir():
         globals()[f"test_group_{name}"] = check_of(name)
 del name

@@ -36,7 +36,7 @@ def image(state: str, layout: int) -> Path:
 
 def made_of() -> str:
     """Return the hash of what the kernels are made of: the group's patches and ring.c."""
-    ours = next(group.patches for group in groups.queue().groups if group.name == "hotlines")
+    ours = next(group.patches for group in groups.series().groups if group.name == "hotlines")
     return series_hash(ours) + hashlib.sha256((HERE / "ring.c").read_bytes()).hexdigest()
 
 
@@ -69,13 +69,13 @@ def add_rings(sched: Path) -> None:
 
 def build() -> None:
     """Build every kernel that image() names. Raises subprocess.CalledProcessError, RuntimeError."""
-    queue, sources = groups.queue(), Sources.from_env()
+    series, sources = groups.series(), Sources.from_env()
     work = image("", 0).parent
     (work / "made-of").unlink(missing_ok=True)
-    mover = Mover(States(queue, sources, work / "repo"), sources, work / "linux")
+    mover = Mover(States(series, sources, work / "repo"), sources, work / "linux")
     mover.prepare()
-    ours = next(group.patches for group in queue.groups if group.name == "hotlines")
-    first = queue.patches.index(ours[0])
+    ours = next(group.patches for group in series.groups if group.name == "hotlines")
+    first = series.patches.index(ours[0])
     add_rings(mover.tree / "kernel/sched")
     for state, number in zip(STATES, (first, first + len(ours))):
         mover.go(number)
