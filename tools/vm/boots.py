@@ -77,7 +77,8 @@ class Runner:
             out = self.kernels / boot.row.kernel
             if not all((out / name).is_file() for name in (one.IMAGE, ".series")):
                 raise GroupError(f"no kernel in {out.relative_to(self.kernels.parent)}, "
-                                 "or its last build failed")
+                                 "or its last build failed: tools/kernel.sh "
+                                 f"{boot.row.kernel} builds it")
             key = self.key(boot)
             if (rows := self.verdicts.lookup(key)) is not None:
                 known = [replace(checked_result(row, boot.name), cached=True) for row in rows]

@@ -150,7 +150,8 @@ def test_boot_without_a_kernel(small: Small) -> None:
     (small.out / ".series").unlink()
     assert not Runner()(boot)
     assert small.rows("some") == [{"id": "vm/boot_some", "status": "fail", "seconds": 0.0,
-                                   "reason": "no kernel in out/vm, or its last build failed"}]
+                                   "reason": "no kernel in out/vm, or its last build failed: "
+                                             "tools/kernel.sh vm builds it"}]
 
 
 def test_boot_that_cannot_begin(small: Small) -> None:
