@@ -28,9 +28,9 @@ all: ## Tools, base, push the series (GROUP=: one group), build with every optio
 	@$(usage) all
 	@$(stage) start make
 	@$(stage) run preflight tools/preflight.sh
-	@$(stage) run tools tools/tools.sh
+	@$(stage) run tools tools/install.sh
 	@$(stage) run base tools/tree/base.sh
-	@$(stage) run apply tools/run tools.tree.move apply
+	@$(stage) run apply tools/run tools.tree.apply apply
 	+@$(stage) run kernel tools/kernel.sh vm
 	@$(stage) run boot tools/run tools.vm.boots --when make
 	@$(stage) finish
@@ -43,14 +43,14 @@ preflight:
 	@$(usage) preflight
 	@tools/preflight.sh
 tools: preflight ## Install what is missing: packages, pinned Python tools (INSTALL=0: only say it)
-	@tools/tools.sh
+	@tools/install.sh
 base: tools ## Find, verify, cache and unpack the base kernel (LINUX_TARBALL=file, KDIR=tree)
 	@tools/tree/base.sh
 apply: ## Push the series onto KDIR= (default build/linux); GROUP="name ..."; FORCE=1: any version
 	@[ -n "$(KDIR)" ] || $(MAKE) base
-	@tools/run tools.tree.move apply
+	@tools/run tools.tree.apply apply
 unapply: ## Take it off again; edits that are in no patch are kept (DISCARD=1 throws them away)
-	@tools/run tools.tree.move unapply
+	@tools/run tools.tree.apply unapply
 status: ## What KDIR= has: version, groups, edits, options (CONFIG=file, default KDIR/.config), switches
 	@$(usage) status
 	@tools/run tools.tree.status

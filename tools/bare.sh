@@ -26,7 +26,7 @@ possible() {
 	[ "$(id -u)" = 0 ] || { echo "not root"; return 1; }
 	unshare --mount --pid --fork true 2>/dev/null || { echo "no namespaces of its own"; return 1; }
 	unshare --mount mount -t tmpfs tmpfs "$work" 2>/dev/null || { echo "may not mount"; return 1; }
-	"$ROOT/tools/tools.sh" bare >&2 || { echo "no debootstrap"; return 1; }
+	"$ROOT/tools/install.sh" bare >&2 || { echo "no debootstrap"; return 1; }
 	make_base >&2 || { echo "debootstrap failed"; return 1; }
 }
 

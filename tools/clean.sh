@@ -12,5 +12,5 @@ fi
 [ -d "$BUILD" ] || exit 0
 [ -f "$BUILD/linux.base" ] || [ -d "$BUILD/venv" ] ||
 	die "$BUILD was not made by this project: it is left alone"
-[ ! -s "$BUILD/linux/.pc/applied-patches" ] || GROUP="" "$ROOT/tools/run" tools.tree.move unapply
+[ ! -s "$BUILD/linux/.pc/applied-patches" ] || GROUP="" "$ROOT/tools/run" tools.tree.apply unapply
 rm -rf "$BUILD"

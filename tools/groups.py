@@ -22,7 +22,7 @@ from pathlib import Path
 
 from tools import environment
 from tools.environment import ROOT
-from tools.group_file import GroupError, read_all
+from tools.group_toml import GroupError, read_all
 from tools.series import Patch, Series, load_series, touched
 
 ENTRY = re.compile(r"^\s*(?:menu)?config (\w+)$")

@@ -16,7 +16,7 @@ import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tools import environment, group_file, groups, verdicts
+from tools import environment, group_toml, groups, verdicts
 from tools.environment import ROOT
 from tools.results import checked_result, read_results, write_results
 from tools.tree.sources import fingerprint, listing
@@ -45,7 +45,7 @@ def read_jobs() -> dict[str, Job]:
     rooms = [name for name in groups.chosen(groups.series()) if groups.folder(name).is_dir()]
     jobs: dict[str, Job] = {}
     others = {group.name for group in groups.series().groups} - set(rooms)
-    common, *files = group_file.read_all().items()
+    common, *files = group_toml.read_all().items()
     for path, file in [*files, common]:
         if path.parent.name in others:
             continue
@@ -91,7 +91,7 @@ def work(job: Job, results: Path) -> tuple[bool, list[Path]]:
     passed, parts = True, []
     for word in job.work:
         kind, _, what = word.partition("=")
-        command = {"packages": ["tools/tools.sh", what], "kernel": ["tools/kernel.sh", what],
+        command = {"packages": ["tools/install.sh", what], "kernel": ["tools/kernel.sh", what],
                    "kselftests": ["tools/kselftests.sh"],
                    "boot": [sys.executable, "-m", "tools.vm.boots", what]}.get(kind)
         if kind == "boot":

@@ -103,7 +103,7 @@ if [ -n "$modules" ]; then
 		die "the modules of $name cannot be installed; see $out/modules.log"
 	cat "$out/modules.log" >&2
 fi
-# What the image was made of, for results that name it (tools/tree/move.py has the record)
+# What the image was made of, for results that name it (tools/tree/apply.py has the record)
 { sed -n 's/^hash //p' "$tree/.pc/.cache-footprint" 2>/dev/null || echo none; } > "$out/.series"
 rm -f "$out/.building"
 say "$name is built ($(( (SECONDS - start + 30) / 60 )) min): $out"

@@ -90,9 +90,9 @@ take_lock test
 rm -rf "$RESULTS/parts" "$RESULTS/tests.json"
 "$stage" start test
 must preflight tools/preflight.sh
-must tools tools/tools.sh
+must tools tools/install.sh
 must base tools/tree/base.sh
-must apply tools/run tools.tree.move apply
+must apply tools/run tools.tree.apply apply
 if [ "$mode" = job ]; then
 	run "job_$JOB" tools/run tools.jobs run "$JOB"
 	finish

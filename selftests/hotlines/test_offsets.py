@@ -15,7 +15,7 @@ import pytest
 
 from tools import environment, groups
 from tools.identity.compare import objdump, run
-from tools.tree.mover import Mover
+from tools.tree.working_copy import WorkingCopy
 from tools.tree.sources import Sources
 from tools.tree.state import States
 
@@ -48,12 +48,12 @@ def functions(vmlinux: Path) -> dict[str, list[tuple[str, ...]]]:
     return {name: sorted(map(tuple, bodies)) for name, bodies in found.items()}
 
 
-def built(mover: Mover, number: int, image: Path) -> dict[str, list[tuple[str, ...]]]:
+def built(copy: WorkingCopy, number: int, image: Path) -> dict[str, list[tuple[str, ...]]]:
     """Build the kernel of the first `number` patches without an option; return its functions."""
-    mover.go(number)
+    copy.go(number)
     subprocess.run([groups.ROOT / "tools/kernel.sh", "offsets", "small"],
                    check=True, close_fds=False,
-                   env=os.environ | {"KDIR": str(mover.tree)}, stdin=subprocess.DEVNULL)
+                   env=os.environ | {"KDIR": str(copy.tree)}, stdin=subprocess.DEVNULL)
     shutil.copy(environment.kernel("offsets") / "vmlinux", image)
     return functions(image)
 
@@ -67,11 +67,11 @@ def test_offsets_only() -> None:
     reasons = {name: row.split(" | ")[0] for row in rows for name in row.split(" | ")[1].split()}
     if (compiler := f"gcc {run('gcc', '-dumpversion').strip()}") != first:
         pytest.skip(f"offsets.txt is of {first}, this is {compiler}")
-    mover = Mover(States(series, sources, work / "repo"), sources, work / "linux")
-    mover.prepare()
+    copy = WorkingCopy(States(series, sources, work / "repo"), sources, work / "linux")
+    copy.prepare()
     ours = [number for number, patch in enumerate(series.patches)
             if patch in next(group.patches for group in series.groups if group.name == "hotlines")]
-    before, after = (built(mover, number, work / name)
+    before, after = (built(copy, number, work / name)
                      for number, name in ((ours[0], "before"), (ours[-1] + 1, "after")))
     differ = {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
     (work / "differ").write_text("\n".join(sorted(differ)))

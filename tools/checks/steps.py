@@ -2,7 +2,7 @@
 """Each step of the series builds, and adds no warning of W=1 or sparse.
 
 For each patch, the objects of the files it touches are built before and after it, in a copy of the
-tree (mover.py); a warning counts as new when it is there after the step and was not before,
+tree (working_copy.py); a warning counts as new when it is there after the step and was not before,
 whatever its line. What the objects of a state warn of is stored (tools/verdicts.py) under the
 contents of all touched files at that state: after a change, its step and those after it are built.
 """
@@ -18,7 +18,7 @@ from pathlib import Path
 from tools import environment, verdicts
 from tools.command import last_lines, run
 from tools.series import Patch, Series
-from tools.tree.mover import Mover
+from tools.tree.working_copy import WorkingCopy
 from tools.tree.sources import Sources, fingerprint, listing
 from tools.tree.state import States
 
@@ -123,9 +123,9 @@ class Stepper:
     def __init__(self, states: States, sources: Sources, config: Path, work: Path) -> None:
         """Args: the states, the sources, the .config of the built kernel, where to build."""
         self.config = config.read_text()
-        self.mover = Mover(states, sources, work / "linux")
+        self.copy = WorkingCopy(states, sources, work / "linux")
         self.out = work / "out"
-        self.make = ["make", "-C", self.mover.tree, f"O={self.out}", *compiler(self.config)]
+        self.make = ["make", "-C", self.copy.tree, f"O={self.out}", *compiler(self.config)]
         self.make += ["KBUILD_BUILD_TIMESTAMP=1", f"-j{environment.jobs()}", "-k",
                       "--output-sync=target"]
         self.checker = checker()
@@ -133,7 +133,7 @@ class Stepper:
 
     def prepare(self) -> None:
         """Make the tree, if need be; what was built of another one goes."""
-        if self.mover.prepare():
+        if self.copy.prepare():
             shutil.rmtree(self.out, ignore_errors=True)
 
     def go(self, number: int) -> str:
@@ -142,7 +142,7 @@ class Stepper:
         Returns '' or why the configuration could not be made.
         """
         self.out.mkdir(parents=True, exist_ok=True)
-        self.mover.go(number)
+        self.copy.go(number)
         trial, target = self.out / ".config.step", self.out / ".config"
         trial.write_text(self.config)
         words = [word for word in self.make if word not in ("-k", f"-j{environment.jobs()}")]
@@ -170,7 +170,7 @@ class Stepper:
                 for words, names in (([], once), (["-j1"], twice)) if names]
         text = "".join(one.stdout for one in done)
         status = any(one.returncode for one in done)
-        self.warnings |= split_output(text, [self.mover.tree, self.out])
+        self.warnings |= split_output(text, [self.copy.tree, self.out])
         failed = set(FAILED.findall(text)) if status else set()
         failed |= {name for name in objects if not (self.out / name).is_file()}
         broken = {name: f"{name} does not build: {first_error(text, name)}"
@@ -186,7 +186,7 @@ class Stepper:
     def left_out(self, name: str) -> bool:
         """Whether the Makefile of its directory leaves an object out of this configuration."""
         path = Path(name)
-        makefile = self.mover.tree / path.parent / "Makefile"
+        makefile = self.copy.tree / path.parent / "Makefile"
         rule = rf"^obj-\$\((CONFIG_\w+)\)\s*\+=(?:.*\s)?{re.escape(path.name)}(?:\s|$)"
         found = makefile.is_file() and re.search(rule, makefile.read_text(), re.M)
         return bool(found) and f"\n{found[1]}=" not in f"\n{(self.out / '.config').read_text()}"
@@ -233,7 +233,8 @@ def run_steps(series: Series, sources: Sources, config: Path, build: Path
     states = States(series, sources, work / "repo")
     stepper = Stepper(states, sources, config, work)
     code = verdicts.contents(Path(__file__).parents[1], "series.py", "command.py",
-                             "checks/steps.py", "tree/mover.py", "tree/sources.py", "tree/state.py")
+                             "checks/steps.py", "tree/working_copy.py", "tree/sources.py",
+                             "tree/state.py")
     tree = fingerprint(listing(kernel), set(series.paths))
     words = compiler(stepper.config)
     cc = " ".join(words).replace("LLVM=1", "clang").replace("LLVM=", "clang").removeprefix("CC=")

@@ -43,7 +43,8 @@ def gain_rows() -> dict[str, list[Row]]:
     """Return the rows of each group in the order of the series, but first those that are
     recommended; raises OSError, ValueError and KeyError for figures that no published table has."""
     figures = tables.groups()
-    names = sorted((group.name for group in store.series_of_today().groups if group.name in figures),
+    names = sorted((group.name for group in store.series_of_today().groups
+                    if group.name in figures),
                    key=lambda name: not figures[name].recommended)
     return {name: rows() for name in names if (rows := figures[name].gains)}
 

@@ -140,7 +140,7 @@ def depends(group: str, files: Iterable[str]) -> dict[str, str]:
 
 def edited(tree: Path) -> list[str]:
     """Return the patched files of a tree that were edited; raises ValueError for no pushed tree."""
-    done = subprocess.run([environment.ROOT / "tools/run", "tools.tree.move", "edited"],
+    done = subprocess.run([environment.ROOT / "tools/run", "tools.tree.apply", "edited"],
                           capture_output=True, text=True,
                           env=os.environ | {"KDIR": str(tree)}, check=False)
     if done.returncode:

@@ -158,7 +158,7 @@ def test_dirty_is_refused(repository: Path, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="no kernel tree with the series"):
         store.refusal(["programs"], tree)
     queue = small_tree.make_queue(tmp_path / "queue", 2)
-    subprocess.run([environment.ROOT / "tools/run", "tools.tree.move", "apply"], check=True,
+    subprocess.run([environment.ROOT / "tools/run", "tools.tree.apply", "apply"], check=True,
                    capture_output=True,
                    env=os.environ | {"KDIR": str(tree), "QUEUE": str(queue), "GROUP": ""})
     assert store.refusal(["programs"], tree) == ""

@@ -46,7 +46,7 @@ from tools.command import must
 from tools.environment import ROOT
 from tools.identity import compare, texts
 from tools.series import GATE, Series
-from tools.tree.mover import Mover
+from tools.tree.working_copy import WorkingCopy
 from tools.tree.sources import Sources, fingerprint, listing
 from tools.tree.state import States
 
@@ -231,10 +231,10 @@ def build(states: States, sources: Sources, name: str, number: int, base: dict[s
                 shutil.rmtree(part, ignore_errors=True)
             must(["cp", "-al", first / "linux", STATE])
             must(["cp", "-a", first / "linux.from", first / "out", STATE])
-        mover = Mover(states, sources, tree)
-        if mover.prepare():
+        copy = WorkingCopy(states, sources, tree)
+        if copy.prepare():
             shutil.rmtree(STATE / "out", ignore_errors=True)
-        mover.go(number)
+        copy.go(number)
         command = [str(ROOT / "tools/kernel.sh"), "identity", "small", "all-off"]
         if subprocess.run(command, env=variables(), check=False).returncode:
             raise Failure(f"the build of {name} failed")

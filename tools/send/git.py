@@ -17,7 +17,7 @@ from pathlib import Path
 from tools import environment
 from tools.command import SIGNALS, Stop, must, run, say, start
 from tools.series import Patch, load_series, series_hash
-from tools.tree.move import reason_of, take_lock
+from tools.tree.apply import reason_of, take_lock
 from tools.tree.sources import read_lines
 from tools.tree.state import commits
 from tools.tree.versions import bases, check_kernel, patches_for

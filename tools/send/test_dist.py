@@ -26,7 +26,7 @@ def test_dist(tmp_path: Path) -> None:
     must(["tar", "-xf", tarball], dist)
     patches, hashes = str(dist / tarball.name.removesuffix(".tar.gz") / "patches"), []
     for words, env in ((["quilt", "--quiltrc", "-", "push", "-aq"], {"QUILT_PATCHES": patches}),
-                       ([clone / "tools/run", "tools.tree.move", "apply"], given)):
+                       ([clone / "tools/run", "tools.tree.apply", "apply"], given)):
         tree = tmp_path / f"tree{len(hashes)}"
         Sources.from_env().copy(load_series(clone).paths, tree)
         done = run(words, tree, env=env | {"KDIR": str(tree)})

@@ -13,9 +13,9 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from tools import environment, group_file
+from tools import environment, group_toml
 from tools.figures.measure import command, summary
-from tools.group_file import TimeTable
+from tools.group_toml import TimeTable
 
 MIB = 64    # of the file that programs read
 
@@ -23,7 +23,7 @@ MIB = 64    # of the file that programs read
 def rows(groups: list[str]) -> dict[str, tuple[Path, TimeTable]]:
     """Return the programs of groups as GROUP/NAME: the group's folder, the row."""
     return {f"{path.parent.name}/{name}": (path.parent, row)
-            for path, file in group_file.read_all(groups).items()
+            for path, file in group_toml.read_all(groups).items()
             for name, row in file.time.items()}
 
 

@@ -24,7 +24,7 @@ trap cleanup EXIT
 trap 'warn "interrupted; run it again to continue"; exit 130' INT TERM
 
 # check_version DIR: DIR must hold a kernel of the pinned VERSION.PATCHLEVEL, or FORCE=1
-check_version() { KDIR=$1 "$ROOT/tools/run" tools.tree.move check; }
+check_version() { KDIR=$1 "$ROOT/tools/run" tools.tree.apply check; }
 
 # known SUM: whether this is the pinned sum, or LINUX_SHA256=
 known() { [ "$1" = "$sum" ] || [ "$1" = "${LINUX_SHA256:-none}" ]; }
@@ -98,7 +98,7 @@ newer_tarball() {
 rehearse() {
 	local command log=$work/rehearsal.log
 	for command in apply unapply; do
-		GROUP="" KDIR=$1 "$ROOT/tools/run" tools.tree.move "$command" >> "$log" 2>&1 ||
+		GROUP="" KDIR=$1 "$ROOT/tools/run" tools.tree.apply "$command" >> "$log" 2>&1 ||
 			die "Linux $newer is all that the mirror has, and the series does not apply to it:" \
 				"$(grep -m 1 error: "$log"). LINUX_TARBALL=file names Linux $version"
 	done

@@ -17,7 +17,7 @@ newer_package=none
 def module(command: str) -> str:
     """Return the module that runs a command on a kernel tree."""
     return {"status": "tools.tree.status", "branch": "tools.send.git",
-            "export": "tools.send.git"}.get(command, "tools.tree.move")
+            "export": "tools.send.git"}.get(command, "tools.tree.apply")
 
 
 def kernel_files(version: str = "7.3.4") -> dict[str, str]:

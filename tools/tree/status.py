@@ -16,7 +16,7 @@ from tools import environment
 from tools.command import Stop, say, start
 from tools.groups import features, switches
 from tools.series import load_series
-from tools.tree.move import Tree, reason_of
+from tools.tree.apply import Tree, reason_of
 from tools.tree.sources import read_lines
 from tools.tree.versions import patches_for, version
 

@@ -66,7 +66,7 @@ def series_of(version: str) -> Series:
 
 def unpack(version: str, tree: Path, *files: Path) -> None:
     """Unpack the newest source of a version that Debian has, all of it or what a list names."""
-    got = subprocess.run([ROOT / "tools/tree/bases.sh", version, tree, *files], check=False,
+    got = subprocess.run([ROOT / "tools/tree/other_version.sh", version, tree, *files], check=False,
                          capture_output=True, text=True, stdin=subprocess.DEVNULL)
     if got.returncode == 3:
         pytest.skip(got.stderr.strip())

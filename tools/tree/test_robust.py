@@ -25,7 +25,7 @@ from tools.tree.small_tree import make_pin, make_queue, make_tarball, make_tree,
 
 CACHE = environment.cache()
 EDIT = "int an_edit_of_the_user;\n"
-# Sends move.py a signal at the first or second file that it moves to the tree
+# Sends apply.py a signal at the first or second file that it moves to the tree
 HOOKED = """#!/usr/bin/env -S python3 -S
 import os, runpy, sys
 sys.path.insert(0, os.getcwd())
@@ -37,7 +37,7 @@ def hook(event, arguments):
         if at == 0:
             os.kill(os.getpid(), int(number))
 sys.addaudithook(hook)
-runpy.run_module("tools.tree.move", run_name="__main__")
+runpy.run_module("tools.tree.apply", run_name="__main__")
 """
 GIVEN = ("RESULTS", "QUILT", "MAKE", "KDIR", "GROUP", "FORCE", "DISCARD", "LINUX_")
 pytestmark = pytest.mark.robust
@@ -114,7 +114,7 @@ class Mini:
         self.built = self.work / "build/linux"
 
     def start(self, words: str, **variables: object) -> subprocess.Popen:
-        """Start a script, or a command of move.py on the tree."""
+        """Start a script, or a command of apply.py on the tree."""
         given = {"QUEUE": self.queue, "PIN": self.pin, **self.variables}
         if ".sh" not in words:
             given, words = given | {"KDIR": self.tree}, f"run {module(words.split()[0])} {words}"
@@ -175,7 +175,7 @@ def applied(tree: Path) -> list[str]:
 
 
 def leftovers(tree: Path) -> list[str]:
-    """Return what move.py has left in a tree, apart from quilt's directory."""
+    """Return what apply.py has left in a tree, apart from quilt's directory."""
     return [path.name for path in tree.glob(".cache-footprint*")]
 
 
@@ -334,7 +334,7 @@ def test_robust_missing_package(tmp_path: Path) -> None:
             link = tmp_path / "bin" / command.name
             if command.name != "flex" and not link.is_symlink():
                 link.symlink_to(command.resolve())
-    process = script("tools.sh", tmp_path, INSTALL=0, PATH=tmp_path / "bin")
+    process = script("install.sh", tmp_path, INSTALL=0, PATH=tmp_path / "bin")
     fails(process, "flex", "apt-get install")
 
 
@@ -603,7 +603,7 @@ def test_robust_branch_fails(mini: Mini) -> None:
 # Signals while files move to the tree
 
 def files(tree: Path) -> dict[str, str]:
-    """The kernel's files of a tree: without quilt's and move.py's directories."""
+    """The kernel's files of a tree: without quilt's and apply.py's directories."""
     return sums(tree, (".",))
 
 
@@ -626,7 +626,7 @@ def move(mini: Mini, request: pytest.FixtureRequest) -> tuple[str, dict[str, str
 
 
 def signalled(mini: Mini, how: int, at: int, command: str) -> int:
-    """Run a command of move.py that gets a signal at a file that it moves;
+    """Run a command of apply.py that gets a signal at a file that it moves;
     returns its exit code."""
     hooked = mini.work / "hooked"
     hooked.write_text(HOOKED)

@@ -24,7 +24,7 @@ from pathlib import Path
 from threading import Event
 
 from tools import environment
-from tools.group_file import Allow
+from tools.group_toml import Allow
 from tools.results import Result
 from tools.vm import guest, lists
 from tools.vm.ktap import load_parser, parse, unique

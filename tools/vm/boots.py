@@ -23,16 +23,16 @@ from dataclasses import replace
 from pathlib import Path
 from threading import Event
 
-from tools import environment, group_file, groups, verdicts
+from tools import environment, group_toml, groups, verdicts
 from tools.figures.machine import cpu
-from tools.group_file import OCCASIONS, GroupError
+from tools.group_toml import OCCASIONS, GroupError
 from tools.results import Result, checked_result, write_results
 from tools.vm import boot as one
 from tools.vm.tables import Boot, chosen, read_tables
 
 ROOT = groups.ROOT
 MOST = 4
-CHECKERS = ("tools/vm/*.py", "tools/group_file.py", "tools/results.py",
+CHECKERS = ("tools/vm/*.py", "tools/group_toml.py", "tools/results.py",
             "configs/requirements.txt")
 
 
@@ -57,7 +57,7 @@ class Runner:
             if boot.programs else {},
             checkers={name: content for name, content in verdicts.contents(ROOT, *CHECKERS).items()
                       if not Path(name).name.startswith("test_")},
-            lists=[repr((file.ids, file.allow)) for file in group_file.read_all().values()],
+            lists=[repr((file.ids, file.allow)) for file in group_toml.read_all().values()],
             parser=verdicts.contents(environment.tree(), "tools/testing/kunit/*.py"),
             # The guest's root file system is the host's
             packages=Path("/var/lib/dpkg/status"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from tools.group_file import Allow, GroupError, read_all
+from tools.group_toml import Allow, GroupError, read_all
 
 # What an id may begin with: its part, and a beginning of the test's name
 PREFIX = re.compile(r"[\w.-]+/[\w.,:=+@-]*")

@@ -6,7 +6,7 @@ from threading import Event
 from typing import Any
 
 from tools import environment
-from tools.group_file import BootTable
+from tools.group_toml import BootTable
 from tools.results import Result
 from tools.vm.boot import run
 from tools.vm.tables import Boot, Job

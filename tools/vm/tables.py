@@ -7,8 +7,8 @@ import re
 import shlex
 from dataclasses import dataclass, replace
 
-from tools import environment, group_file, groups
-from tools.group_file import BootTable, GroupError
+from tools import environment, group_toml, groups
+from tools.group_toml import BootTable, GroupError
 
 ALWAYS = "default"  # the boot that every group has
 
@@ -60,7 +60,7 @@ def read_tables(names: list[str]) -> dict[str, Boot]:
     """
     targets = groups.kselftests(names)
     found: dict[str, Boot] = {}
-    for path, file in group_file.read_all(names).items():
+    for path, file in group_toml.read_all(names).items():
         for name, row in file.boots.items():
             try:
                 found[name] = joined(name, found.get(name), row, targets)
@@ -97,7 +97,7 @@ def chosen(boots: dict[str, Boot], names: list[str], when: str, group_names: lis
     if unknown := [name for name in names if name not in boots]:
         raise GroupError(f"no boot '{unknown[0]}' in configs/tests.toml or selftests/*/group.toml")
     own = {ALWAYS, *(name for group in group_names
-                     for name in group_file.read(groups.folder(group) / "group.toml").boots)}
+                     for name in group_toml.read(groups.folder(group) / "group.toml").boots)}
     return [boots[name] for name in names] or [
         boot for boot in boots.values()
         if boot.row.when == when and (not group_names or when != "test" or boot.name in own)]

@@ -12,7 +12,7 @@ from threading import Event
 
 import pytest
 
-from tools import group_file, groups, verdicts
+from tools import group_toml, groups, verdicts
 from tools.results import Result, merge_result
 from tools.vm import boots, lists
 from tools.vm import boot as one
@@ -37,7 +37,7 @@ class Small:
             monkeypatch.setenv(name, str(value))
         for name in ("GROUP", "FRESH", "KVM"):
             monkeypatch.delenv(name, raising=False)
-        for module in (boots, groups, group_file):
+        for module in (boots, groups, group_toml):
             monkeypatch.setattr(module, "ROOT", root)
 
     def write(self, name: str, text: str) -> None:
@@ -108,7 +108,7 @@ def test_boots_of_this_repository() -> None:
     """There is each list that they name, and a boot for each occasion and each kselftest."""
     everything = sorted({group.name for group in groups.series().groups})
     found = read_tables(everything)
-    assert {boot.row.when for boot in found.values()} == set(group_file.OCCASIONS)
+    assert {boot.row.when for boot in found.values()} == set(group_toml.OCCASIONS)
     jobs = {job for boot in found.values() for job in boot.jobs}
     assert {job.what for job in jobs if job.kind == "kselftest"} == set(
         groups.kselftests(everything))

@@ -29,7 +29,7 @@ GOOD = Job("cmd", f"{HEAD} 1..1 'ok 1 works'", "demo")
 # Boots.py with a boot of no table
 STARTED = """
 import sys
-from tools.group_file import BootTable
+from tools.group_toml import BootTable
 from tools.vm.boots import Runner
 from tools.vm.tables import Boot, Job
 job = Job("cmd", "sleep 1000", "demo")

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tools import group_file
-from tools.group_file import GroupError
+from tools import group_toml
+from tools.group_toml import GroupError
 from tools.vm.lists import (
     REPLAY, Allow, bad_taint, find_splats, read_allow, read_ids, rename, whole_lines)
 
@@ -67,7 +67,7 @@ def test_taint_is_named_unless_allowed() -> None:
 @pytest.fixture
 def tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The file that is read in place of configs/tests.toml, alone."""
-    monkeypatch.setattr(group_file, "ROOT", tmp_path)
+    monkeypatch.setattr(group_toml, "ROOT", tmp_path)
     (tmp_path / "configs").mkdir()
     return tmp_path / "configs/tests.toml"
 

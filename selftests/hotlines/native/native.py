@@ -17,7 +17,7 @@ from pathlib import Path
 
 from tools import environment, groups
 from tools.environment import ROOT
-from tools.tree.mover import Mover
+from tools.tree.working_copy import WorkingCopy
 from tools.tree.sources import Sources
 from tools.tree.state import States
 from tools.series import series_hash
@@ -72,19 +72,19 @@ def build() -> None:
     series, sources = groups.series(), Sources.from_env()
     work = image("", 0).parent
     (work / "made-of").unlink(missing_ok=True)
-    mover = Mover(States(series, sources, work / "repo"), sources, work / "linux")
-    mover.prepare()
+    copy = WorkingCopy(States(series, sources, work / "repo"), sources, work / "linux")
+    copy.prepare()
     ours = next(group.patches for group in series.groups if group.name == "hotlines")
     first = series.patches.index(ours[0])
-    add_rings(mover.tree / "kernel/sched")
+    add_rings(copy.tree / "kernel/sched")
     for state, number in zip(STATES, (first, first + len(ours))):
-        mover.go(number)
+        copy.go(number)
         for layout in range(LAYOUTS):
-            pad(mover.tree / "kernel/sched", layout)
+            pad(copy.tree / "kernel/sched", layout)
             subprocess.run(
                 [ROOT / "tools/kernel.sh", f"native-{state}", "uml"], check=True,
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                env=os.environ | {"KDIR": str(mover.tree), "ARCH": "um", "TARGETS": "linux"})
+                env=os.environ | {"KDIR": str(copy.tree), "ARCH": "um", "TARGETS": "linux"})
             shutil.copy(environment.kernel(f"native-{state}") / "linux", image(state, layout))
     (work / "made-of").write_text(made_of(), encoding="utf-8")
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
-# tools.sh [SECTION...]: installs the distribution packages of these sections of configs/packages
+# install.sh [SECTION...]: installs the distribution packages of these sections of configs/packages
 # (default: test) and the pinned Python tools of configs/requirements.txt, as root on a Debian-like
 # system. It first prints what is missing. INSTALL=0 prints the command that installs it, and stops.
 . "$(dirname "$0")/lib.sh"

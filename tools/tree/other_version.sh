@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
-# bases.sh VERSION DIR [LIST]: unpacks to DIR the newest source of a version of configs/bases that
-# the Debian mirror has, all of it or the files that LIST names, one a line, where they exist. The
-# tarball stays in the cache. Prints the package's version. Exit status 3:
-# it cannot be had from the mirror.
+# other_version.sh VERSION DIR [LIST]: unpacks to DIR the newest source of a version of
+# configs/bases that the Debian mirror has, all of it or the files that LIST names, one a line, where they exist.
+# The tarball stays in the cache. Prints the package's version. Exit status 3: it cannot be had from
+# the mirror.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/debian.sh"
 
-[ $# -ge 2 ] || die "usage: bases.sh VERSION DIR [LIST]"
+[ $# -ge 2 ] || die "usage: other_version.sh VERSION DIR [LIST]"
 IFS='|' read -r _ where _ <<< "$(grep -E "^$1 *[|]" "$ROOT/configs/bases")"
 read -r suite package <<< "${where:-}"
 [ -n "${package:-}" ] || die "configs/bases names no package of Linux $1"

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 """Moves the series onto a kernel tree and off it, whole or not at all.
 
-  move.py apply        push the series onto the tree
-  move.py unapply      take it off
-  move.py edited       print the patched files that differ from what was pushed
-  move.py check        stop unless it is a kernel tree of the base's version, for base.sh
+  apply.py apply        push the series onto the tree
+  apply.py unapply      take it off
+  apply.py edited       print the patched files that differ from what was pushed
+  apply.py check        stop unless it is a kernel tree of the base's version, for base.sh
 Environment: KDIR (the tree, default build/linux), GROUP (names of groups, default all of them),
 FORCE=1 (a version that is not in configs/bases), DISCARD=1 (throw away edits that are in no patch),
 QUEUE, PIN, BUILD.
@@ -338,7 +338,7 @@ def work(tree: Tree, command: str) -> None:
 def main(command: str = "") -> None:
     """Run one command; see the first comment of this file. Raises Stop for every known failure."""
     if command not in ("apply", "unapply", "edited", "check"):
-        raise Stop("usage: move.py apply|unapply|edited|check")
+        raise Stop("usage: apply.py apply|unapply|edited|check")
     path = environment.tree()
     try:
         work(Tree(path, patches_for(path)), command)

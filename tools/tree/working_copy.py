@@ -20,7 +20,7 @@ from tools.tree.state import States
 PLAIN, PROGRAM = 0o644, 0o755
 
 
-class Mover:
+class WorkingCopy:
     """The copy of a tree, and where it is."""
 
     def __init__(self, states: States, sources: Sources, tree: Path) -> None:
