@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 # other_version.sh VERSION DIR [LIST]: unpacks to DIR the newest source of a version of
-# configs/bases that the Debian mirror has, all of it or the files that LIST names, one a line, where they exist.
-# The tarball stays in the cache. Prints the package's version. Exit status 3: it cannot be had from
-# the mirror.
+# configs/bases that the Debian mirror has, all of it or the files that LIST names, one a line,
+# where they exist. The tarball stays in the cache. Prints the package's version. Exit status 3: it
+# cannot be had from the mirror.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/debian.sh"
 
