@@ -74,8 +74,8 @@ rebase-report: ## How the patches go onto another version's tree, KDIR=tree: app
 	@tools/run tools.tree.rebase
 lint: base ## The fast checks of patches and scripts, no kernel build
 	@tools/lint.sh
-check: kernel ## All checks of the queue: applies everywhere, each step builds without new warnings
-	@tools/run pytest --part=series --stage=series
+check: kernel ## All checks of the series: applies everywhere, each step builds without new warnings
+	@tools/run pytest --part=check -m "not full" tools/checks
 model: ## Count cache misses: ARGS="ring ..." (ARGS=--help)
 	@$(usage) model $(ARGS)
 ifeq ($(filter --help,$(ARGS)),)
