@@ -80,7 +80,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the markers, start the recorder."""
+    """Register the markers, begin to record results."""
     for marker in MARKERS:
         config.addinivalue_line("markers", marker)
     config.stash[RESULTS] = {}

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The result file, the one form of all results: a list of rows with id, status, reason, seconds.
 
-results_file.py ID SKIP FILE COMMAND...: runs COMMAND and writes one row to FILE: pass or fail by
+results.py ID SKIP FILE COMMAND...: runs COMMAND and writes one row to FILE: pass or fail by
 its exit status, skip if it succeeds and its last line holds the words SKIP; the last line is the
 reason. One that ends with "(cached)" was proven before. The exit status is COMMAND's.
 """
