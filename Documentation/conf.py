@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """Sphinx's settings for `make docs`: these pages as HTML. A link to a page is one to its file, as
 code hosts want it; here it becomes one to the page."""
-from __future__ import annotations
-
 import re
 import shutil
 from pathlib import Path

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """What tests of the tools take as arguments: the series, its sources, small series."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

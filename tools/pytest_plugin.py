@@ -9,8 +9,6 @@ of a session go to RESULTS/parts/PART.json, PART of --part. --stage=NAME runs th
 of make test: each test has one, by its markers, else by its folder.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

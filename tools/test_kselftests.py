@@ -2,8 +2,6 @@
 """make kselftests KDIR=: the series' kselftests in a patched tree, without our configuration; and
 make ktap."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

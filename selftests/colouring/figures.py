@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """README's row of colouring, whose gain was counted once (results/rings.rst, made of what
 rings.json says), and its table."""
-from __future__ import annotations
-
 from selftests.colouring import bench
 from tools.figures import store
 from tools.figures.gains import age

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """Hot lines: the short form of the table of what a switch touches, README's row of gains, and the
 picture of misses of a context switch by the number of tasks, before and after."""
-from __future__ import annotations
-
 import statistics
 from collections.abc import Callable
 from typing import Any

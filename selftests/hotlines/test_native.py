@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """On a real CPU a context switch touches fewer lines of a task_struct with the group: the scheduler
 in User Mode Linux, by flush and reload. What else the CPU does may add or take a line or two."""
-from __future__ import annotations
-
 import statistics
 
 import pytest

@@ -2,8 +2,6 @@
 """What the group changes in a kernel's code: the offsets of fields. Every function that differs in
 more is in offsets.txt, with its reason; a change of the patches that moves or adds code is seen
 here."""
-from __future__ import annotations
-
 import collections
 import os
 import re

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """The build checks how large the groups of a task_struct are: with a field more, it stops and names
 the group."""
-from __future__ import annotations
-
 import re
 import shlex
 import subprocess

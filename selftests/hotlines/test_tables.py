@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
 """The published counts of context switches show fewer lines and misses, and nowhere more."""
-from __future__ import annotations
-
 import itertools
 
 import pytest

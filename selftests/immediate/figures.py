@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """Immediate values: the short forms of the tables, README's row of gains, and the picture of what
 4096 reads add to a system call, as loads and as immediates."""
-from __future__ import annotations
-
 from typing import Any
 
 from selftests.immediate import bench, model

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """Slow rep movsb: the short form of the table, for the group's page, README's rows of gains, and
 pictures of cycles by the distance of the addresses, a panel for each CPU model."""
-from __future__ import annotations
-
 from typing import Any
 
 from selftests.movsb import bench, bench_programs

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """Distances of addresses that behave alike are one row of the table; the check is nowhere slower
 than the rule allows, on a CPU that has it."""
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

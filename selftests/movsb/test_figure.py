@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
 """A figure of README is made again on a bare Debian, by the commands of using.rst alone."""
-from __future__ import annotations
-
 import json
 import re
 import subprocess

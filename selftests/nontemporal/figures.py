@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """Non-temporal writes: the short forms of the tables, for the group's page, README's rows of gains,
 and the picture of what the writer and another task take, by size."""
-from __future__ import annotations
-
 from typing import Any
 
 from selftests.nontemporal import bench_folio, model

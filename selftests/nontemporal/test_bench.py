@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
 """The timed writes are not slower with the default minimum, and gain what the group promises."""
-from __future__ import annotations
-
 import pytest
 
 from selftests.nontemporal.bench_folio import broken

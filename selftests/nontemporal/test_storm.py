@@ -3,8 +3,6 @@
 
 storm.sh is what runs in the guest, storm.fio what fio does there. STORM_SEED=number repeats one.
 """
-from __future__ import annotations
-
 import os
 import random
 import re

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
 """What the published counts say is what the group promises."""
-from __future__ import annotations
-
 import statistics
 
 import pytest

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
 """The table of rep_movs_alternative(), before and with the series."""
-from __future__ import annotations
-
 from selftests.preparations import bench
 from tools.figures.tables import Figures, Timed
 

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
 """README's row of small copies: how much of a system call its copies are."""
-from __future__ import annotations
-
 from tools.figures.gains import arrow, evidence, timed
 from tools.figures.tables import Figures, Row
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """User copies: the short form of the timed table, for the group's page, and README's row of
 gains."""
-from __future__ import annotations
-
 from selftests.usercopy import bench, model
 from tools.figures.cells import Block, one_row
 from tools.figures.gains import arrow, evidence, timed

@@ -5,8 +5,6 @@ A mutant is the module of a test with one change in a header of the tree, of thi
 smallcopies. It is built for the kernel vm and loaded there, in a boot of its own; a mutant that
 ends the kernel is killed as well. Those of the functions in assembly are in test_variants.py.
 """
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """A way of applying the series fails, needs fuzz or gives another tree."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from pathlib import Path

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """A setting of base.config is not in Debian's configuration."""
 
-from __future__ import annotations
-
 import pytest
 
 from tools.checks.findings import none

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """checkpatch.pl --strict finds what is not waived, or a waiver is for nothing."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """What the checks take as arguments: the repository's files, states and steps of the series."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

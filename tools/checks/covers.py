@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """A patch is in no set or in two, or a cover letter lacks a part."""
 
-from __future__ import annotations
-
 import pytest
 
 from tools.checks.findings import no_finding, some

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """A patch of the series does not build."""
 
-from __future__ import annotations
-
 from tools.checks.findings import no_finding
 from tools.checks.steps import Step
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """How a list of findings becomes the verdict of a test."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """get_maintainer.pl finds nobody for a patch, besides the lists that get everything."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from pathlib import Path

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """A group does not apply with what it needs, or needs a patch for no reason."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

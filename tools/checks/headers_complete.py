@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """A patch lacks From:, Date:, Subject:, a changelog, Patch-mainline:, Test: or a diffstat."""
 
-from __future__ import annotations
-
 import re
 from email.utils import parsedate_to_datetime
 

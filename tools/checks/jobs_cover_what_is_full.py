@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """A test or boot that is marked full is in no slow job, or in two."""
 
-from __future__ import annotations
-
 import re
 import sys
 

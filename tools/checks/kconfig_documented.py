@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """A document does not name a new option, or an option is on by default."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """kernel-doc warns of a file as it did not before the series."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from pathlib import Path

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """A link of a page has no file or headline."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

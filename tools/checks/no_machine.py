@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """A file names the path or the host of a machine, or a package host."""
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """A patch has a Signed-off-by, which is for its sender to add."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """A tool names a group, so that a group is more than its files."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """A page, cover or changelog uses a phrase that readers stumbled over."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
@@ -37,13 +35,3 @@ def check(root: Path) -> list[str]:
 
 
 test_phrases = no_finding(check)
-
-
-def test_selftest_phrases(tmp_path: Path) -> None:
-    """A phrase in a page and one in a changelog count; what is below --- does not."""
-    texts = {"README.md": "It is\nkept.\n", "patches/x/y.patch": "drawn\n---\nkept\n"}
-    for name, text in texts.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text)
-    assert [line.partition(",")[0] for line in check(tmp_path)] == [
-        "'kept': 1 times", "'drawn': 1 times"]

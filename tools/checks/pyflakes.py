@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """A name is undefined, or imported or assigned for nothing."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """README tells a user to make what is no target."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """quilt refresh would change a patch."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

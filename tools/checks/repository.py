@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """The files of the repository, for the checks of them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tools.command import must

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """The kernel's own scripts on patches; what they print of a patch is stored."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """series and patches/ name different files, or groups are in disorder."""
 
-from __future__ import annotations
-
 import pytest
 
 from tools.checks.findings import no_finding, some

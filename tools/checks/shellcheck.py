@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """shellcheck has something to say about a script."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

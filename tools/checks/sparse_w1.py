@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """A step of the series has a new warning of sparse or W=1."""
 
-from __future__ import annotations
-
 import pytest
 
 from tools.checks.findings import none

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """A script, source or page has no licence."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """codespell knows a better word for one of a changelog or an added line."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import tempfile

@@ -2,8 +2,6 @@
 """The commands of using.rst and sending.rst do what the pages say; each has a test here or in
 another folder."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

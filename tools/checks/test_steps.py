@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """The step builds, on kernels of a few files."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

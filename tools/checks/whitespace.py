@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """A line ends in blanks, or a file without a newline."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -9,8 +9,6 @@ table's own rule is published, then named with exit status 1.
 
 Exit status: 0 done, 1 it does not build or run or cannot be published, 2 usage, 130 interrupted.
 """
-from __future__ import annotations
-
 import argparse
 import datetime
 import subprocess

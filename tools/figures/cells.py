@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """Rows of timed tables: Documentation/results/GROUP/NAME.csv has a line for each copy in each row
 of each CPU model."""
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Iterable, Mapping

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """Figures of published tables, for the rows of README's table of gains. A table is named
 GROUP/TABLE, a CPU model as tools/figures/machine.py names it."""
-from __future__ import annotations
-
 from tools.figures import store
 from tools.figures.cells import Block, one_row
 from tools.figures.machine import cpu_name

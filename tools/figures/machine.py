@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """The machine that something is timed on: its CPU model, without a name of the host, and when two
 are the same."""
-from __future__ import annotations
-
 import json
 import platform
 import re

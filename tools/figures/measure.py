@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """What the benchmarks share: building the tree's routines, running a program, the table with a
 block for each CPU model."""
-from __future__ import annotations
-
 import json
 import statistics
 import subprocess

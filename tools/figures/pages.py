@@ -9,8 +9,6 @@ README.md has its table of gains between <!-- begin of gains --> and <!-- end of
 of all groups. Documentation/reviewing.rst has the tests of each patch between .. begin of tests and
 .. end of tests: what the patches say below ---.
 """
-from __future__ import annotations
-
 import re
 import textwrap
 from itertools import zip_longest

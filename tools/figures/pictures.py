@@ -6,8 +6,6 @@ draw alone.
 `python -m tools.figures pictures` draws them again. They have no date of their own, no random
 names and no path, so that the same tables give the same bytes.
 """
-from __future__ import annotations
-
 import io
 import re
 from pathlib import Path

@@ -5,8 +5,6 @@ takes its blocks into the published tables.
 A file is refused as a whole unless today's programs made it of today's series: its blocks have the
 fields of the published ones and no other, a name of the host for one.
 """
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path

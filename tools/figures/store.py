@@ -7,8 +7,6 @@ timed table has a list "blocks", one for each CPU model, each with a provenance 
 "depends" is the hash of each file that a table or a block depends on, and that of the patches of
 its group.
 """
-from __future__ import annotations
-
 import functools
 import hashlib
 import json

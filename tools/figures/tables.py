@@ -2,8 +2,6 @@
 """What a group publishes: FIGURES of selftests/GROUP/figures.py has its tables, its rows of
 README's table of gains and its pictures. That file is apart from the programs that measure, so that
 another form makes no table stale."""
-from __future__ import annotations
-
 import importlib
 from collections.abc import Callable
 from dataclasses import dataclass, field

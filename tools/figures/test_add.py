@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
 """What another machine timed becomes a block of the published table, or is refused as a whole."""
-from __future__ import annotations
-
 import json
 import math
 import shutil

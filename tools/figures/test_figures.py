@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """Published tables are whole, say when they are not of today's files, and are not made of what is
 in no commit."""
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
 """A table of what is timed has a block for each CPU model."""
-from __future__ import annotations
-
 import dataclasses
 from pathlib import Path
 

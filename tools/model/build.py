@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """Where the model is built, and how: tools/model/Makefile makes the plugin and the guest's
 program, and the guest's modules for one kernel."""
-from __future__ import annotations
-
 import fcntl
 import hashlib
 import os

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """Boots for the tests of the cache model: each setting that a chosen test asks for once in a
 session, two at a time."""
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterator

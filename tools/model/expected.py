@@ -3,8 +3,6 @@
 geometry. Nothing here simulates a cache: a line that is read for the first time misses everywhere,
 and lines that are read in turn again and again all hit in a set that has a way for each of them and
 all miss in one that has fewer ways (LRU)."""
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass
 from typing import Any

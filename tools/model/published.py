@@ -7,8 +7,6 @@
 
 Exit status: 0 done, 1 a boot failed or the result cannot be published, 2 usage, 130 interrupted.
 """
-from __future__ import annotations
-
 import argparse
 import itertools
 import json

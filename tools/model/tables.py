@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
 """Tables of a result."""
-from __future__ import annotations
-
 from typing import Any
 
 from tools.model.result import ACCESSES, LEVELS, misses

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
 """Bad input: one clear line, a non-zero exit, nothing left running."""
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

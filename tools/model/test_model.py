@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
 """The model in the guest: its counts against arithmetic, and its honesty."""
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

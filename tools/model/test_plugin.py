@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """The rules of the caches that the calibration does not reach, without QEMU (plugin/tracer.c), and
 the decoder of non-temporal stores against an assembler."""
-from __future__ import annotations
-
 import ctypes
 import subprocess
 from pathlib import Path

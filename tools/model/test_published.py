@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
 """The published tables of the model are made of the kept counts, and those are whole."""
-from __future__ import annotations
-
 import dataclasses
 import json
 import shutil

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """The workloads that the model's guest knows (Documentation/cachemodel.rst describes them), and
 what a failed run raises."""
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 # What the tables are made for by default: the core of a server of 2023 (48 KiB, 12 ways) with a

@@ -5,8 +5,6 @@ Its head is as of a mail: Subject, To, and Patches, which are groups or the begi
 patches, without their folder, in the order of the series. Its body is plain text.
 """
 
-from __future__ import annotations
-
 import email
 import email.utils
 from dataclasses import dataclass

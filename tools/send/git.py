@@ -7,8 +7,6 @@ Environment: KDIR, GROUP (names of groups, default all of them), FORCE=1 (a vers
 configs/bases), QUEUE, PIN, BUILD.
 """
 
-from __future__ import annotations
-
 import shutil
 import signal
 import sys

@@ -8,8 +8,6 @@ whose user sends, default a small repository of the touched files); V (version),
 git format-patch makes the mails, get_maintainer.pl on the patched MAINTAINERS says to whom they go.
 """
 
-from __future__ import annotations
-
 import email.utils
 import os
 import re

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
 """The tarball of make dist: quilt alone makes the tree of make apply from it."""
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """make mail: what reviewers get, by a mail server on the loopback address, and what is refused."""
 
-from __future__ import annotations
-
 import email
 import email.utils
 import os

@@ -7,8 +7,6 @@
 DIR is a directory on a disk, for programs that write. Nothing of a host's name is written.
 Exit status: 0 done, 2 bad input or a busy machine, 130 interrupted.
 """
-from __future__ import annotations
-
 import datetime
 import itertools
 import json

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
 """Compares two files of make time: one machine, two kernels, or twice the same."""
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
 """The kernel that runs: its options and switches of the series, and what else changes its time."""
-from __future__ import annotations
-
 import gzip
 import platform
 import re

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """Times the programs that the groups name (time.NAME of selftests/GROUP/group.toml) on the kernel
 that runs: pinned to one CPU, in rounds in which each has its turn."""
-from __future__ import annotations
-
 import os
 import re
 import resource

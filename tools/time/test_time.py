@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
 """make time and make time-compare: what is compared, and what is refused in one line."""
-from __future__ import annotations
-
 import copy
 import json
 import os

@@ -16,8 +16,6 @@ finds it says so, and with DISCARD=1 puts before/ back first. A file that stays 
 touched and keeps its time.
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 import re

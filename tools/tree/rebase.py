@@ -7,8 +7,6 @@ the next ones are tried without it. The tree is only read. Exit status: 0 all go
 there is no such tree.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 import sys

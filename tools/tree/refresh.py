@@ -5,8 +5,6 @@ It pushes and refreshes on copies of the touched files: the kernel tree stays as
 patch files change only when all of them apply.
 """
 
-from __future__ import annotations
-
 import shutil
 import sys
 import tempfile

@@ -7,8 +7,6 @@ Environment: KDIR (the tree, default build/linux), CONFIG (another .config than 
 BUILD.
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """Trees of other versions: which groups make apply brings there, and that the patches of another
 form are the series'."""
-from __future__ import annotations
-
 import re
 import subprocess
 from pathlib import Path

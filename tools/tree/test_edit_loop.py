@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """The edit loop of Documentation/contributing.rst, as it stands there, on a copy of the series."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from pathlib import Path

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """Which groups go onto which version of Linux: configs/kernel.pin and configs/bases."""
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path

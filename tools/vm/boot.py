@@ -13,8 +13,6 @@ test in its ids.
 
 Files written: RESULTS/vm-NAME/{console.log,jobs.log,guest.sh,command.txt}.
 """
-from __future__ import annotations
-
 import re
 import secrets
 import shlex

@@ -11,8 +11,6 @@ its results are written with "cached". FRESH=1 boots it all the same. KVM=1 uses
 Exit status: 0 nothing failed, 1 something did, 2 a table is wrong, 130 interrupted.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import platform

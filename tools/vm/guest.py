@@ -6,8 +6,6 @@ udev to make links), so that job output and kernel messages never share a line. 
 and to the kernel log. virtme-ng opens its standard output and error by name in /proc: for a regular
 file that is a second file offset and a truncation, so it gets a pipe.
 """
-from __future__ import annotations
-
 import os
 import re
 import shlex

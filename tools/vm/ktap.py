@@ -9,8 +9,6 @@ run_kselftest.sh prints each program's output with "# " before every line and th
 result. kunit_parser takes the former for diagnostics, stops at a plan that comes last, and knows no
 directive before the name. Hence each program becomes one "# Subtest:" with its plan first.
 """
-from __future__ import annotations
-
 import importlib
 import re
 import sys

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
 """The lists of allowed splats and of ids, and what in a kernel log is a splat or bad taint."""
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 

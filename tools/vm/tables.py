@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """The boots: configs/tests.toml, which documents them, and selftests/GROUP/group.toml."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from dataclasses import dataclass, replace

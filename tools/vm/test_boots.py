@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """boots.py and tables.py, with a stand-in for what boots. No boots."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -4,8 +4,6 @@
 Needs the plain kernel with CONFIG_LKDTM and CONFIG_KUNIT.
 A boot takes some ten seconds under TCG.
 """
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -5,8 +5,6 @@ configuration, with the rings of ring.c, in several code layouts each.
 Where the linker puts a function changes the time of a context switch by some 6 %, more than the
 order of fields could. So each kernel is linked with LAYOUTS different paddings, the same in both.
 """
-from __future__ import annotations
-
 import hashlib
 import os
 import random
