@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""make test runs each test once, wherever its file is."""
+"""make test and the slow jobs leave a test or a boot out, or have it twice."""
 
-import fnmatch
 import os
 import re
 import shutil
@@ -10,12 +9,15 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from tools import environment
+import pytest
+
+from tools import environment, groups
 from tools.environment import ROOT
 from tools.jobs import read_jobs
+from tools.vm import tables
 
 
-def pytest(root: Path, *words: str) -> tuple[int, str]:
+def run_pytest(root: Path, *words: str) -> tuple[int, str]:
     """Run pytest in a copy of the repository; returns its status and what it prints."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
     env |= {"RESULTS": str(root / "results"), "KDIR": str(environment.tree())}
@@ -24,9 +26,11 @@ def pytest(root: Path, *words: str) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
-def test_every_test_runs(tmp_path: Path) -> None:
+def test_every_test_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The stages of test.sh and lint.sh, and the slow jobs, have each test that pytest finds, and
-    none twice; so has one that is new in a folder that had none, and it fails its stage."""
+    none twice; so has one that is new in a folder that had none, and it fails its stage. The jobs
+    have each boot of make test-full once."""
+    monkeypatch.delenv("GROUP", raising=False)
     copy = tmp_path / "copy"
     shutil.copytree(ROOT, copy, symlinks=True,
                     ignore=shutil.ignore_patterns("build", ".git", "__pycache__"))
@@ -36,14 +40,19 @@ def test_every_test_runs(tmp_path: Path) -> None:
     stages = sorted(set(re.findall(r"--stage=(\w+)", scripts)))
 
     def collect(*words: str) -> list[str]:
-        return re.findall(r"^\S+::.+$", pytest(copy, "--collect-only", *words)[1], re.M)
+        return re.findall(r"^\S+::.+$", run_pytest(copy, "--collect-only", *words)[1], re.M)
     with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
         found = dict(zip(stages, pool.map(lambda stage: collect(f"--stage={stage}"), stages)))
-    named = [word.removeprefix(f"{ROOT}/") for job in read_jobs().values() for word in job.tests()]
-    slow = [test for test in collect("--stage=full")
-            if any(fnmatch.fnmatchcase(re.sub(r"\[.*", "", test), f"{name}*") for name in named)]
+    jobs = read_jobs().values()
+    named = [word.removeprefix(f"{ROOT}/") for job in jobs for word in job.tests()]
+    slow = [test for test in collect("--stage=full") for name in named
+            if f"{test.partition('[')[0]}::".startswith(f"{name}::")]
     assert sorted([*sum(found.values(), []), *slow]) == sorted(collect())
     stage, = (stage for stage, tests in found.items()
               if any("test_planted" in test for test in tests))
-    code, said = pytest(copy, f"--stage={stage}", str(planted))
+    code, said = run_pytest(copy, f"--stage={stage}", str(planted))
     assert code == 1 and "1 failed" in said, said
+    boots = tables.read_tables(groups.chosen(groups.series())).values()
+    assert (sorted(word for job in jobs for word in job.work if word.startswith("boot="))
+            == sorted(f"boot={boot.name}" for boot in boots if boot.row.when == "full"))
+    assert all(0 < job.minutes <= 60 for job in jobs)
