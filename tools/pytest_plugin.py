@@ -48,8 +48,10 @@ def stage_of(item: pytest.Item) -> str:
     for marker in ("full", "debug", "late", "robust"):
         if item.get_closest_marker(marker):
             return marker
+    if item.name.startswith("test_selftest"):
+        return "checks"
     if item.get_closest_marker("static"):
-        return "checks" if item.name.startswith("test_selftest") else "lint"
+        return "lint"
     if item.path.is_relative_to(ROOT / "selftests"):
         return "groups"
     part = part_of(item.path)

@@ -6,16 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-import pytest
-
 from tools import environment
-from tools.checks.findings import none, some
+from tools.checks.findings import no_finding, some
 from tools.checks.scripts import run_on
 from tools.command import each
 from tools.series import Patch, Series
 from tools.tree.small_series import Builder
 
-pytestmark = pytest.mark.static
 WAIVERS = Path(__file__).with_name("checkpatch-waivers")
 MOST_WAIVERS = 10
 CHECKPATCH_LINE = re.compile(
@@ -53,7 +50,7 @@ def read_waivers(path: Path) -> tuple[list[Waiver], list[str]]:
     return waivers, findings
 
 
-def check(series: Series, kernel: Path, waivers: Path) -> list[str]:
+def check(series: Series, kernel: Path, waivers: Path = WAIVERS) -> list[str]:
     """checkpatch.pl --strict finds nothing but what is waived, and all waivers are used.
 
     Most of its time, it asks get_maintainer.pl for each file; a run with many patches asks once.
@@ -90,8 +87,7 @@ def check(series: Series, kernel: Path, waivers: Path) -> list[str]:
     return findings
 
 
-def test_checkpatch(series: Series, kernel: Path) -> None:
-    none(check(series, kernel, WAIVERS))
+test_checkpatch = no_finding(check)
 
 
 def test_selftest_checkpatch(builder: Builder, kernel: Path, tmp_path: Path) -> None:

@@ -33,11 +33,15 @@ def states(series: Series, sources: Sources, tmp_path_factory) -> States:
 
 
 @pytest.fixture(scope="session")
-def files(series: Series, states: States, tmp_path_factory) -> tuple[Path, Path]:
-    """Directories with the touched files before and after the series."""
-    where = tmp_path_factory.mktemp("files")
-    return (states.export(0, where / "before"),
-            states.export(len(series.patches), where / "after"))
+def base(states: States, tmp_path_factory) -> Path:
+    """A directory with the touched files before the series."""
+    return states.export(0, tmp_path_factory.mktemp("base"))
+
+
+@pytest.fixture(scope="session")
+def final(states: States, tmp_path_factory) -> Path:
+    """A directory with the touched files after the series."""
+    return states.export(-1, tmp_path_factory.mktemp("final"))
 
 
 @pytest.fixture(scope="session", name="built")

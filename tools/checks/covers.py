@@ -1,14 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 """A patch is in no set or in two, or a cover letter lacks a part."""
 
-import pytest
-
 from tools.checks.findings import no_finding, some
 from tools.send.covers import load_covers
 from tools.series import Series
 from tools.tree.small_series import Builder
 
-pytestmark = pytest.mark.static
 COLUMNS = 72
 PARTS = ("Test:", "Depends on:", "Before:", "Open:")
 

@@ -22,8 +22,10 @@ def some(findings: list[str], *expected: str) -> None:
 
 
 def no_finding(check: Callable[..., list[str]]) -> Callable[..., None]:
-    """Return a test that fails with the findings of a check, whose arguments are fixtures."""
+    """Return a test for make lint that fails with the findings of a check, whose arguments without
+    a default are fixtures."""
 
+    @pytest.mark.static
     @functools.wraps(check)
     def test(**fixtures: object) -> None:
         none(check(**fixtures))

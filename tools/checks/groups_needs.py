@@ -3,16 +3,12 @@
 
 from pathlib import Path
 
-import pytest
-
 from tools.checks.findings import no_finding, some
 from tools.command import Stop
 from tools.series import Patch, Series
 from tools.tree.small_series import Builder
 from tools.tree.sources import Sources
 from tools.tree.state import make_repo, trees
-
-pytestmark = pytest.mark.static
 
 
 def problem(repo: Path, patches: list[Patch]) -> str:

@@ -4,13 +4,10 @@
 import re
 from email.utils import parsedate_to_datetime
 
-import pytest
-
 from tools.checks.findings import no_finding, some
 from tools.series import Patch, Series
 from tools.tree.small_series import Builder
 
-pytestmark = pytest.mark.static
 SUBJECT = re.compile(r"^\[PATCH\] (?P<where>[A-Za-z0-9_./,-]+(?: [a-z0-9_-]+)?): (?P<what>\S.*)$")
 PERSON = re.compile(r"^[^<>@]+ <[^<>@\s]+@[^<>@\s]+>$")
 # Words that end like another form of the verb but are not one

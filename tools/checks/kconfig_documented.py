@@ -4,15 +4,12 @@
 import re
 from pathlib import Path
 
-import pytest
-
-from tools.checks.findings import none, some
+from tools.checks.findings import no_finding, some
 from tools.groups import options
 from tools.series import Series
 from tools.tree.small_series import Builder
 from tools.tree.state import States
 
-pytestmark = pytest.mark.static
 KCONFIG = """config FIRST
 	bool "The first"
 	default y
@@ -35,8 +32,7 @@ def check(series: Series, final: Path) -> list[str]:
                        and re.search(r"^\s+default y\b", "\n".join(diff.added), re.M)]
 
 
-def test_kconfig_documented(series: Series, files: tuple[Path, Path]) -> None:
-    none(check(series, files[1]))
+test_kconfig_documented = no_finding(check)
 
 
 def test_selftest_kconfig_documented(builder: Builder, tmp_path: Path) -> None:

@@ -5,15 +5,12 @@ import re
 from collections import Counter
 from pathlib import Path
 
-import pytest
-
-from tools.checks.findings import none, some
+from tools.checks.findings import no_finding, some
 from tools.command import last_lines, run
 from tools.series import Series
 from tools.tree.small_series import Builder
 from tools.tree.state import States
 
-pytestmark = pytest.mark.static
 DOC_SUFFIXES = {".c", ".h", ".S"}
 DOC = """/**
  * one() - the first number
@@ -52,8 +49,7 @@ def check(series: Series, kernel: Path, base: Path, final: Path) -> list[str]:
     return sorted(doc_warnings(paths, final, kernel) - doc_warnings(paths, base, kernel))
 
 
-def test_kernel_doc(series: Series, kernel: Path, files: tuple[Path, Path]) -> None:
-    none(check(series, kernel, *files))
+test_kernel_doc = no_finding(check)
 
 
 def test_selftest_kernel_doc(builder: Builder, kernel: Path, tmp_path: Path) -> None:

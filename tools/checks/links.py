@@ -4,11 +4,8 @@
 import re
 from pathlib import Path
 
-import pytest
-
 from tools.checks.findings import no_finding
 
-pytestmark = pytest.mark.static
 # What a page links to: [text](target) in Markdown, <target>`_ in reStructuredText
 LINK = {".md": re.compile(r"\]\(([^)\s]+)\)"), ".rst": re.compile(r"<([^<>\s]+)>`_")}
 

@@ -5,12 +5,9 @@ import os
 import re
 from pathlib import Path
 
-import pytest
-
 from tools.checks.findings import no_finding
 from tools.checks.repository import is_text
 
-pytestmark = pytest.mark.static
 MACHINE = re.compile(
     r"(?:^|[\s\"'=(:])(/(?:root|work)/[\w.]|/home/(?!user\b)\w+/|/tmp/\w+/)"
     r"|\b(?:deb|ftp|security)\.debian\.org\b|\b(?:pypi|files\.pythonhosted)\.org\b"

@@ -3,13 +3,9 @@
 
 import re
 
-import pytest
-
 from tools.checks.findings import no_finding, some
 from tools.series import Series
 from tools.tree.small_series import Builder
-
-pytestmark = pytest.mark.static
 
 
 def check(series: Series) -> list[str]:

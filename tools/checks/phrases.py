@@ -4,11 +4,8 @@
 import re
 from pathlib import Path
 
-import pytest
-
 from tools.checks.findings import no_finding
 
-pytestmark = pytest.mark.static
 # Words that readers stumbled over: what to say instead, and how often the pages and changelogs may
 # have them. The counts only go down.
 PHRASES = {

@@ -4,12 +4,8 @@
 import sys
 from pathlib import Path
 
-import pytest
-
 from tools.checks.findings import no_finding
 from tools.command import run
-
-pytestmark = pytest.mark.static
 
 
 def check(root: Path) -> list[str]:

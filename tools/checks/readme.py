@@ -4,12 +4,8 @@
 import re
 from pathlib import Path
 
-import pytest
-
 from tools.checks.findings import no_finding
 from tools.command import last_lines, run
-
-pytestmark = pytest.mark.static
 
 
 def readme_targets(text: str) -> list[str]:

@@ -3,15 +3,11 @@
 
 from pathlib import Path
 
-import pytest
-
 from tools.checks.findings import no_finding, some
 from tools.series import Series
 from tools.tree.refresh import refreshed
 from tools.tree.small_series import Builder
 from tools.tree.sources import Sources
-
-pytestmark = pytest.mark.static
 
 
 def check(series: Series, sources: Sources, tmp_path: Path) -> list[str]:

@@ -1,13 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """series and patches/ name different files, or groups are in disorder."""
 
-import pytest
-
 from tools.checks.findings import no_finding, some
 from tools.series import BANNER, GATE, NEEDS, Series, file_name
 from tools.tree.small_series import Builder
-
-pytestmark = pytest.mark.static
 
 
 def twice(names: list[str]) -> list[str]:

@@ -9,8 +9,8 @@ import pytest
 from tools.checks.findings import no_finding
 from tools.command import run
 
-pytestmark = [pytest.mark.static, pytest.mark.skipif(not shutil.which("shellcheck"),
-                                                        reason="shellcheck is not installed")]
+pytestmark = pytest.mark.skipif(not shutil.which("shellcheck"),
+                                reason="shellcheck is not installed")
 
 
 def check(root: Path) -> list[str]:

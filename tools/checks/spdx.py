@@ -3,12 +3,9 @@
 
 from pathlib import Path
 
-import pytest
-
 from tools.checks.findings import no_finding
 from tools.checks.repository import is_text
 
-pytestmark = pytest.mark.static
 SPDX_SUFFIXES = {".py", ".sh", ".c", ".h", ".S", ".rst", ".mk"}
 
 

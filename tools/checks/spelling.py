@@ -12,8 +12,7 @@ from tools.checks.findings import no_finding
 from tools.command import last_lines, run
 from tools.series import Series
 
-pytestmark = [pytest.mark.static, pytest.mark.skipif(not shutil.which("codespell"),
-                                                        reason="codespell is not installed")]
+pytestmark = pytest.mark.skipif(not shutil.which("codespell"), reason="codespell is not installed")
 
 
 def check(series: Series) -> list[str]:

@@ -3,13 +3,9 @@
 
 from pathlib import Path
 
-import pytest
-
 from tools.checks.findings import no_finding
 from tools.checks.repository import is_text
 from tools.command import run
-
-pytestmark = pytest.mark.static
 
 
 def check(root: Path, repository: list[Path]) -> list[str]:

@@ -11,9 +11,6 @@ from dataclasses import dataclass
 
 from tools.series import Patch, Series
 
-COLUMNS = 72
-PARTS = ("Test:", "Depends on:", "Before:", "Open:")
-
 
 @dataclass(frozen=True)
 class Cover:
