@@ -3,51 +3,19 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from tools import environment
 from tools.checks.findings import no_finding, some
 from tools.checks.scripts import run_on
+from tools.checks.waivers import WAIVERS, Waiver, read_waivers
 from tools.command import each
 from tools.series import Patch, Series
 from tools.tree.small_series import Builder
 
-WAIVERS = Path(__file__).with_name("checkpatch-waivers")
-MOST_WAIVERS = 10
 CHECKPATCH_LINE = re.compile(
     r"^(?:\S+?:\d+: |)(?P<level>ERROR|WARNING|CHECK):(?P<type>[A-Z0-9_]+): (?P<text>.*)$"
 )
-
-
-@dataclass(frozen=True)
-class Waiver:
-    """A checkpatch finding that stands, with the reason."""
-
-    patch: str
-    type: str
-    reason: str
-
-    def covers(self, patch: Patch, kind: str) -> bool:
-        """Whether it waives this type in this patch."""
-        return self.type == kind and self.patch in ("*", patch.path.name)
-
-
-def read_waivers(path: Path) -> tuple[list[Waiver], list[str]]:
-    """Read lines `patch-or-* TYPE reason`; returns waivers and findings."""
-    waivers: list[Waiver] = []
-    findings: list[str] = []
-    for line in path.read_text().splitlines() if path.is_file() else []:
-        if not line.strip() or line.startswith("#"):
-            continue
-        words = line.split(None, 2)
-        if len(words) < 3:
-            findings.append(f"{path.name}: no reason: '{line}'")
-        else:
-            waivers.append(Waiver(*words))
-    if len(waivers) > MOST_WAIVERS:
-        findings.append(f"{path.name}: {len(waivers)} waivers, at most {MOST_WAIVERS}")
-    return waivers, findings
 
 
 def check(series: Series, kernel: Path, waivers: Path = WAIVERS) -> list[str]:

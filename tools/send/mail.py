@@ -19,7 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tools import environment
-from tools.checks.checkpatch import WAIVERS, read_waivers
+from tools.checks.waivers import WAIVERS, read_waivers
 from tools.command import Stop, must, run
 from tools.send.covers import Cover, load_covers
 from tools.send.git import check_git, git

@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import time
+import venv
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -487,6 +488,14 @@ def test_robust_groups(mini: Mini, monkeypatch: pytest.MonkeyPatch) -> None:
     assert not leftovers(mini.tree)
 
 
+@pytest.fixture(scope="module")
+def no_packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the directory of a Python that has its standard library alone, as before make tools."""
+    root = tmp_path_factory.mktemp("python")
+    venv.create(root, symlinks=True)
+    return root / "bin"
+
+
 @pytest.mark.parametrize(("words", "choice"), [
     ("mail", "movsb"), ("mail SET=foo", "movsb"), ("mail SET=movsb V=zwei", "not a number"),
     ("mail SET=movsb RFC=yes", "RFC=1"), ("mail SET=movsb SIGNOFF=0", "SIGNOFF=1"),
@@ -496,9 +505,10 @@ def test_robust_groups(mini: Mini, monkeypatch: pytest.MonkeyPatch) -> None:
     ("help JOB=foo", "JOB=list"), ("bench SHORT=1 ROUNDS=30", "leave ROUNDS= out"),
     ("bench ROUNDS=3", "at least 15"), ("bench GROUP=smallcopies", "movsb"),
     ("kernel GROUP=foo", "movsb"), ("GROUP=foo", "movsb")])
-def test_usage_first(tmp_path: Path, words: str, choice: str) -> None:
+def test_usage_first(tmp_path: Path, no_packages: Path, words: str, choice: str) -> None:
     """A wrong word ends make with one line that names the choice, before anything is made."""
     env = {key: value for key, value in os.environ.items() if not key.startswith(GIVEN)}
+    env["PATH"] = f"{no_packages}:{env['PATH']}"
     done = subprocess.run(["make", f"BUILD={tmp_path}/build", *words.split()], cwd=ROOT, env=env,
                           stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     lines = [line for line in done.stderr.splitlines()
