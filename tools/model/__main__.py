@@ -29,7 +29,8 @@ from tools.model.fields import INSIDE, expanded, touched
 from tools.model.image import make_initramfs
 from tools.model.result import check_console, label_results, module_symbols
 from tools.model.symbols import Symbols, Variables
-from tools.model.workloads import GEOMETRY, WORKLOADS, ModelError
+from tools.model.workload import GEOMETRY, ModelError
+from tools.model.workloads import WORKLOADS
 from tools.figures.store import digest, write_whole
 
 QEMU = "qemu-system-x86_64"

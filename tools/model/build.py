@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from tools import environment
-from tools.model.workloads import ModelError
+from tools.model.workload import ModelError
 
 HERE = Path(__file__).resolve().parent
 BUILD = environment.build()

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 from typing import Callable
 
-from tools.model.workloads import ModelError
+from tools.model.workload import ModelError
 
 APPEND = ("console=ttyS0", "nokaslr", "norandmaps", "kunit.enable=0", "quiet",
           "panic=-1", "oops=panic", "panic_on_warn=1")

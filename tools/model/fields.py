@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tools.model.workloads import ModelError
+from tools.model.workload import ModelError
 
 QUAD, LINE = 4, 64
 # Structures in a task_struct whose fields are named

@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from tools.model.workloads import ModelError
+from tools.model.workload import ModelError
 
 BLOCK = 4096
 UUID = "00000000-0000-4000-8000-000000000001"

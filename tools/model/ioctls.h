@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The numbers of the ioctls of modules/ioctls.c, for it and for guest/calls.c. */
+/* The numbers of the ioctls of modules/ioctls.c, for it and for the workload ioctl. */
 #ifndef CACHEMODEL_IOCTLS_H
 #define CACHEMODEL_IOCTLS_H
 

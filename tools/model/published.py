@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Counts the published table of a group's selftests/GROUP/model.py and makes its page.
 
-  python -m tools.model.published GROUP
+  tools/run tools.model.published GROUP
       builds the kernels and the model, boots for all runs, two at a time, but for those that were
       counted before with the same files and kernel, and makes the table and its page
 
@@ -23,7 +23,8 @@ from typing import Any
 
 from tools import verdicts
 from tools.model.build import BUILT, KERNEL, RESULTS, build
-from tools.model.workloads import GEOMETRY, WORKLOADS, ModelError
+from tools.model.workload import GEOMETRY, ModelError
+from tools.model.workloads import WORKLOADS
 from tools.figures import store, tables
 from tools.figures.store import ROOT, Table
 
@@ -60,13 +61,13 @@ class Published:
     def files(self) -> list[str]:
         """Return the files and directories that the table depends on, from the repository."""
         engine = str(HERE.relative_to(ROOT))
-        guest = {f"guest/{WORKLOADS[arguments[0]].program}" for arguments in self.runs.values()}
+        programs = {WORKLOADS[arguments[0]].program for arguments in self.runs.values()}
         configs = {str(path.relative_to(ROOT))
                    for name in {*itertools.chain(*self.kernels().values()), "options"}
                    for where in ("configs", "selftests/*")
                    for path in ROOT.glob(f"{where}/{name}.config")}
-        return [f"selftests/{self.group}/model.py",
-                *(f"{engine}/{name}" for name in (*sorted(guest), *ENGINE)), *sorted(configs)]
+        return [f"selftests/{self.group}/model.py", *sorted(programs),
+                *(f"{engine}/{name}" for name in ENGINE), *sorted(configs)]
 
     def table_of(self, results: dict[str, Result], files: dict[str, str]) -> Table:
         """Return the table of all runs' results. files: the hashes of what it depends on.

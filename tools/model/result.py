@@ -7,7 +7,7 @@ from collections import defaultdict
 from typing import Any
 
 from tools.model.symbols import Symbols, Variables
-from tools.model.workloads import KINDS, OBJECTS, ModelError
+from tools.model.workload import KINDS, OBJECTS, ModelError
 
 LEVELS = ("l1d", "l2", "llc")
 ACCESSES = ("loads", "stores", "stores_nt")

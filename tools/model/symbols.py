@@ -8,7 +8,7 @@ from bisect import bisect_right
 from pathlib import Path
 from typing import Iterable
 
-from tools.model.workloads import ModelError
+from tools.model.workload import ModelError
 
 USER_END = 1 << 47
 BOUNDS = ("__start_rodata", "_end", "__init_begin", "__init_end")

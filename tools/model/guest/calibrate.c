@@ -18,19 +18,21 @@ __attribute__((noinline)) void user_walk(const char *start, const char *end)
 	cachemodel_end(USER_LABEL);
 }
 
-void calibrate(void)
+static void calibrate(void)
 {
 	char *buffer = memory(USER_BYTES, 1);
 
 	pin(0);
-	write_file("/proc/sys/kernel/printk", "7");	/* the module tells its labels */
-	tell("progress patterns");
+	write_file("/proc/sys/kernel/printk", "7");	/* the module prints its labels */
+	report("progress patterns");
 	load("calibrate");
-	tell("label %d user", USER_LABEL);
+	report("label %d user", USER_LABEL);
 	usleep(1000);	/* wakes up just after a timer interrupt */
 	cachemodel_clear();
 	user_walk(buffer, buffer + USER_BYTES);
-	tell_buffer(buffer, USER_BYTES);
+	tag_buffer(buffer, USER_BYTES);
 	load("kinds");
 	done();
 }
+
+WORKLOAD(calibrate, calibrate);

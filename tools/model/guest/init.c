@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The only program of the cache model's guest: its first process. The kernel
- * hands it the words workload=, and the workload's own, of the command line as
- * environment. Prints lines for the runner and powers off.
+ * The only program of the cache model's guest: its first process. Its environment
+ * has workload= and the workload's settings from the kernel command line. It prints
+ * lines for the runner and powers off.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -24,23 +24,7 @@
 
 #include "guest.h"
 
-static const struct {
-	const char *name;
-	void (*run)(void);
-} workloads[] = {
-	{ "bystander", bystander },
-	{ "calibrate", calibrate },
-	{ "crossing", rings },
-	{ "ioctl", ioctls },
-	{ "leader", leader },
-	{ "pread", preads },
-	{ "reads", reads },
-	{ "ring", ring },
-	{ "rings", rings },
-	{ "syscalls", syscalls },
-	{ "writers", writers },
-	{ "writes", writes },
-};
+extern const struct workload __start_workloads[], __stop_workloads[];
 
 static void print_line(const char *prefix, const char *format, va_list args)
 {
@@ -51,7 +35,7 @@ static void print_line(const char *prefix, const char *format, va_list args)
 	tcdrain(STDOUT_FILENO);
 }
 
-void tell(const char *format, ...)
+void report(const char *format, ...)
 {
 	va_list args;
 
@@ -101,11 +85,11 @@ void done(void)
 		if (strchr(line, '['))
 			printf("cachemodel: symbol %s", line);
 	}
-	tell("done");
+	report("done");
 	power_off();
 }
 
-const char *word(const char *name, const char *unset)
+const char *parameter(const char *name, const char *unset)
 {
 	const char *value = getenv(name);
 
@@ -114,7 +98,7 @@ const char *word(const char *name, const char *unset)
 
 long number(const char *name, long least, long most, long unset)
 {
-	const char *text = word(name, NULL);
+	const char *text = parameter(name, NULL);
 	char *rest;
 	long value;
 
@@ -209,7 +193,7 @@ void load(const char *name)
 }
 
 /* On one CPU: a tag and the load behind it belong together */
-void tell_file(const char *path)
+void tag_file(const char *path)
 {
 	int fd = must(open(path, O_RDONLY), path);
 	struct stat stat;
@@ -225,7 +209,7 @@ void tell_file(const char *path)
 	close(fd);
 }
 
-void tell_buffer(const void *start, unsigned long size)
+void tag_buffer(const void *start, unsigned long size)
 {
 	for (unsigned long offset = 0; offset < size; offset += PAGE)
 		cachemodel_kind(CACHEMODEL_USER_BUFFER, (const char *)start + offset);
@@ -238,14 +222,14 @@ int main(void)
 	/* Executed by a workload, which counts that */
 	if (getpid() != 1)
 		return 0;
-	name = word("workload", "");
+	name = parameter("workload", "");
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	mount_at("proc", "proc", "/proc", NULL);
 	mount_at("sysfs", "sysfs", "/sys", NULL);
 	mount_at("devtmpfs", "devtmpfs", "/dev", NULL);
-	for (unsigned int i = 0; i < sizeof(workloads) / sizeof(*workloads); i++) {
-		if (!strcmp(name, workloads[i].name))
-			workloads[i].run();
+	for (const struct workload *each = __start_workloads; each < __stop_workloads; each++) {
+		if (!strcmp(name, each->name))
+			each->run();
 	}
 	fail("workload=%s is not known to the guest", name);
 }

@@ -4,7 +4,7 @@
  * three threads on CPUs 1 to 3 fault pages, which charges them to the leader's
  * cgroup, and another process on CPU 4 calls membarrier(), which looks at the
  * task of each CPU. They take turns: a round is one sleep of the leader, one page
- * fault of each thread, and one membarrier(). Words: rounds= (that are counted),
+ * fault of each thread, and one membarrier(). Settings: rounds= (that are counted),
  * warm= (before them), perturb=.
  */
 #define _GNU_SOURCE
@@ -91,7 +91,7 @@ static void lead(long rounds, int ask, int answer)
 	}
 }
 
-void leader(void)
+static void leader(void)
 {
 	long rounds = number("rounds", 1, 1000000, 500), warm = number("warm", 1, 1000000, 50);
 	int ask[2], answer[2];
@@ -115,8 +115,8 @@ void leader(void)
 		if (errno)
 			fail_errno("thread of the leader");
 	}
-	tell("label %d leader", LEADER_LABEL);
-	tell("progress leader, %ld rounds", rounds);
+	report("label %d leader", LEADER_LABEL);
+	report("progress leader, %ld rounds", rounds);
 	keep_children();
 	settle();
 	lead(warm, ask[1], answer[0]);
@@ -126,3 +126,5 @@ void leader(void)
 	load("kinds");
 	done();
 }
+
+WORKLOAD(leader, leader);

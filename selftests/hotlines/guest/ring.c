@@ -7,15 +7,15 @@
  *   futex	processes, the token is a futex in memory that they share
  *   threads	threads of one process, the token is a futex
  *
- * Workload ring is one of them. Words: kind=, tasks= (how many), rounds= (that
+ * Workload ring is one of them. Settings: kind=, tasks= (how many), rounds= (that
  * are counted), warm= (before them), perturb= (how many processes come and in
  * part go before, so that memory is laid out in another way).
  *
- * Workload rings is one after the other, each under a label KIND_TASKS. Words:
+ * Workload rings is one after the other, each under a label KIND_TASKS. Settings:
  * kinds= and tasks= (lists with colons), switches= (that are counted of each),
  * warm= (rounds before them, at least) and perturb=. A ring is stopped
  * where the token came back to its first task, and no task of it ever leaves
- * its loop: none ends before the last page's kind was told, and each ring gets
+ * its loop: none ends before the last page's kind was tagged, and each ring gets
  * memory that no ring before it had.
  *
  * Workload crossing is workload rings with two CPUs: the tasks of a ring are on
@@ -184,17 +184,17 @@ static void prepare(void)
 	perturb_memory();
 }
 
-void ring(void)
+static void ring(void)
 {
 	long rounds = number("rounds", 1, 1000000, 50);
 	long warm = number("warm", 1, 1000000, 5);
 
 	tasks = number("tasks", 2, MAX_TASKS, 64);
-	kind = kind_of(word("kind", "pipe"));
+	kind = kind_of(parameter("kind", "pipe"));
 	prepare();
-	tell("label %d ring", RING_LABEL);
+	report("label %d ring", RING_LABEL);
 	make_ring();
-	tell("progress ring of %ld tasks, %ld rounds", tasks, rounds);
+	report("progress ring of %ld tasks, %ld rounds", tasks, rounds);
 	keep_children();
 	settle();
 	lead(warm);
@@ -235,7 +235,7 @@ static void __attribute__((noreturn)) count_ring(int label, int done_fd)
 		warm = rounds / 4;
 	signal(SIGCHLD, SIG_DFL);
 	make_ring();
-	tell("progress ring %s of %ld tasks, %ld rounds", kind_names[kind], tasks, rounds);
+	report("progress ring %s of %ld tasks, %ld rounds", kind_names[kind], tasks, rounds);
 	keep_children();
 	settle();
 	lead(warm);
@@ -255,7 +255,7 @@ static void one_ring(int label)
 		fail("tasks=%ld: whole numbers of 2..%d with colons are wanted", tasks, MAX_TASKS);
 	if (label > MAX_RINGS)
 		fail("%d rings at most", MAX_RINGS);
-	tell("label %d %s_%ld", label, kind_names[kind], tasks);
+	report("label %d %s_%ld", label, kind_names[kind], tasks);
 	must(pipe(ends), "pipe for the end of a ring");
 	if (!must(fork(), "fork for a ring"))
 		count_ring(label, ends[1]);
@@ -265,15 +265,15 @@ static void one_ring(int label)
 	close(ends[1]);
 }
 
-void rings(void)
+static void rings(void)
 {
-	char *names = strdup(word("kinds", "pipe:futex:threads")), *name;
+	char *names = strdup(parameter("kinds", "pipe:futex:threads")), *name;
 	int label = RING_LABEL;
 
 	prepare();
 	keep_children();
 	while ((name = strsep(&names, ":"))) {
-		char *sizes = strdup(word("tasks", "8:64")), *size;
+		char *sizes = strdup(parameter("tasks", "8:64")), *size;
 
 		kind = kind_of(name);
 		while ((size = strsep(&sizes, ":"))) {
@@ -284,3 +284,7 @@ void rings(void)
 	load("kinds");
 	done();
 }
+
+WORKLOAD(ring, ring);
+WORKLOAD(rings, rings);
+WORKLOAD(crossing, rings);

@@ -2,7 +2,7 @@
 /*
  * Writers that each fill a new file of their own, record after record, at the
  * same time: the shape of iozone -i 0 -t 4. Nothing is written to the device
- * meanwhile, and the caches are empty at the start. Words: writers=, record=
+ * meanwhile, and the caches are empty at the start. Settings: writers=, record=
  * (bytes), file_kib= (of each file), fs=ext4|tmpfs, perturb=, and nontemporal=,
  * for vm.nontemporal_write where the kernel has it, 2:4096 with its minimum. With
  * noreuse=1 the writers say POSIX_FADV_NOREUSE. With pressure=1 the data is written
@@ -10,10 +10,10 @@
  *
  * Workload bystander: the same in laps, and between two of them somebody else, on a
  * CPU of its own, reads memory of its own once, as once before and once at the end.
- * writers=0 is the bystander alone. More words: laps=, bystander_kib=.
+ * writers=0 is the bystander alone. More settings: laps=, bystander_kib=.
  *
  * Workload writes: 1 byte, 512 and 4096 bytes of a file in the page cache, written
- * again and again. Words: calls= (of each), fs=, nontemporal=.
+ * again and again. Settings: calls= (of each), fs=, nontemporal=.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -96,12 +96,12 @@ static long vmstat(const char *name)
 
 static void set_nontemporal(void)
 {
-	const char *words = word("nontemporal", "none");
+	const char *setting = parameter("nontemporal", "none");
 	char text[64], *least;
 
-	if (!strcmp(words, "none"))
+	if (!strcmp(setting, "none"))
 		return;
-	snprintf(text, sizeof(text), "%s", words);
+	snprintf(text, sizeof(text), "%s", setting);
 	write_file("/proc/sys/vm/nontemporal_write", strtok(text, ":"));
 	least = strtok(NULL, ":");
 	if (least)
@@ -196,7 +196,7 @@ static void write_files(long laps, const char *bystander, long bystander_bytes)
 	long count = number("writers", bystander ? 0 : 1, 64, 4);
 	long record = number("record", 1, 64 << 20, 4096);
 	long bytes = number("file_kib", 1, 1 << 19, 16384) << 10;
-	const char *fs = word("fs", "ext4");
+	const char *fs = parameter("fs", "ext4");
 	long records = bytes / record / laps, pressure = number("pressure", 0, 1, 0);
 	long reclaimed, written;
 	int start[2], ready[2];
@@ -205,7 +205,7 @@ static void write_files(long laps, const char *bystander, long bystander_bytes)
 	if (!records)
 		fail("file_kib= is less than one record of a lap");
 	check_size(count, record, bytes);
-	tell("label %d writers", WRITERS_LABEL);
+	report("label %d writers", WRITERS_LABEL);
 	perturb_memory();
 	mount_fs(fs);
 	set_nontemporal();
@@ -213,13 +213,13 @@ static void write_files(long laps, const char *bystander, long bystander_bytes)
 	must(pipe(ready), "pipe");
 	for (long i = 0; i < count; i++) {
 		buffer = memory(record, 'a' + i % 26);
-		tell_buffer(buffer, record);
+		tag_buffer(buffer, record);
 		if (!must(fork(), "fork of a writer"))
 			writer(i, buffer, record, records * record, laps, start[0], ready[1]);
 	}
 	keep_children();
 	wait_for(ready[0], count);
-	tell("progress %ld writers of %ld-byte records on %s", count, record, fs);
+	report("progress %ld writers of %ld-byte records on %s", count, record, fs);
 	settle();
 	if (pressure)
 		press(count * bytes / 2);
@@ -235,30 +235,30 @@ static void write_files(long laps, const char *bystander, long bystander_bytes)
 	}
 	reclaimed = vmstat("pgsteal_kswapd") - reclaimed;
 	written = vmstat("nr_written") - written;
-	tell("progress %ld pages were reclaimed, %ld written back", reclaimed, written);
+	report("progress %ld pages were reclaimed, %ld written back", reclaimed, written);
 	if (pressure && (!reclaimed || !written))
 		fail("pressure=1: %ld pages were reclaimed, %ld written back", reclaimed, written);
 	for (long i = 0; i < count; i++) {
 		name_of(path, sizeof(path), i);
-		tell_file(path);
+		tag_file(path);
 	}
 	load("kinds");
 	done();
 }
 
-void writers(void)
+static void writers(void)
 {
 	pin(0);
 	write_files(1, NULL, 0);
 }
 
-void bystander(void)
+static void bystander(void)
 {
 	long bytes = number("bystander_kib", 1, 1 << 18, 4096) << 10;
 	long laps = number("laps", 1, 1000, 8);
 	char *own = memory(bytes, 1);
 
-	tell("label %d bystander", BYSTANDER_LABEL);
+	report("label %d bystander", BYSTANDER_LABEL);
 	pin(sysconf(_SC_NPROCESSORS_ONLN) - 1);
 	write_files(laps, own, bytes);
 }
@@ -267,7 +267,7 @@ void bystander(void)
 #define COUNT_WRITE(label, size)						\
 static void write_##size(long calls, int fd, const char *buffer)		\
 {										\
-	tell("label %d write_" #size, label);					\
+	report("label %d write_" #size, label);					\
 	must(pwrite(fd, buffer, size, 0), "write to a file");			\
 	settle();								\
 	while (calls--) {							\
@@ -282,10 +282,10 @@ COUNT_WRITE(1, 1)
 COUNT_WRITE(2, 512)
 COUNT_WRITE(3, 4096)
 
-void writes(void)
+static void writes(void)
 {
 	long calls = number("calls", 1, 100000, 100);
-	const char *fs = word("fs", "ext4"), *buffer = memory(BLOCK, 1);
+	const char *fs = parameter("fs", "ext4"), *buffer = memory(BLOCK, 1);
 	int fd;
 
 	pin(0);
@@ -293,9 +293,13 @@ void writes(void)
 	set_nontemporal();
 	fd = must(open("/mnt/file", O_WRONLY | O_CREAT, 0600), "/mnt/file");
 	must(pwrite(fd, buffer, BLOCK, 0), "write to a file");
-	tell("progress writes to a file on %s, %ld of each", fs, calls);
+	report("progress writes to a file on %s, %ld of each", fs, calls);
 	write_1(calls, fd, buffer);
 	write_512(calls, fd, buffer);
 	write_4096(calls, fd, buffer);
 	done();
 }
+
+WORKLOAD(writers, writers);
+WORKLOAD(bystander, bystander);
+WORKLOAD(writes, writes);
