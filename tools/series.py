@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 GATE = "# --- gated from here ---"
-BANNER = re.compile(r"^# --- group (?P<name>[a-z-]+): (?P<why>\S.*) ---$")
+BANNER = re.compile(r"^# --- group (?P<name>[a-z]+): (?P<why>\S.*) ---$")
 NEEDS = re.compile(r"^# needs: (?P<words>[^()]+?)(?: \((?P<why>.+)\))?$")
 HUNK = re.compile(r"^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 

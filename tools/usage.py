@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Checks the variables of a make target before any work: nothing is installed or built for a typo.
 
-  python -m tools.usage TARGET [ARGUMENT...]     GROUP= for every target, and what the target takes
+  tools/run tools.usage TARGET [ARGUMENT...]     GROUP= for every target, and what the target takes
 
 Exit status: 0 they are good, 2 they are not; the one line says what there is to choose from.
 """

@@ -6,8 +6,9 @@ from pathlib import Path
 
 from tools.checks.findings import no_finding
 
-# What a page links to: [text](target) in Markdown, <target>`_ in reStructuredText
-LINK = {".md": re.compile(r"\]\(([^)\s]+)\)"), ".rst": re.compile(r"<([^<>\s]+)>`_")}
+# Links of a page: [text](target) and [text]: target in Markdown, <target>`_ in reStructuredText
+LINK = {".md": re.compile(r"(?:\]\(|^\[[^]]+\]: )([^)\s]+)", re.M),
+        ".rst": re.compile(r"<([^<>\s]+)>`_")}
 
 
 def check(root: Path, repository: list[Path]) -> list[str]:
@@ -34,6 +35,7 @@ test_links = no_finding(check)
 def test_selftest_links(tmp_path: Path) -> None:
     page, readme = tmp_path / "a.rst", tmp_path / "README.md"
     page.write_text("`b <b.rst>`_\n")
-    readme.write_text("# A\n[a](a.rst) [a](#a) [c](d/c.rst) [b](#b)\n")
+    readme.write_text("# A\n[a](a.rst) [a](#a) [c](d/c.rst) [b](#b)\n[a]: a.rst\n[e]: e.rst\n")
     assert check(tmp_path, [page, readme]) == [
-        "a.rst: no b.rst", "README.md: no d/c.rst", "README.md: no #b"]
+        "a.rst: no b.rst", "README.md: no d/c.rst", "README.md: no #b",
+        "README.md: no e.rst"]

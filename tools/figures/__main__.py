@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 """Published tables: which are stale, their pages and pictures.
 
-  python -m tools.figures           prints a line for each table that is not of today's files
-  python -m tools.figures pages     makes the pages of modelled tables anew, and fills all tables
+  tools/run tools.figures           prints a line for each table that is not of today's files
+  tools/run tools.figures pages     makes the pages of modelled tables anew, and fills all tables
                                     into the pages of Documentation/ that have marks for them
-  python -m tools.figures pictures  draws Documentation/pictures/ anew
+  tools/run tools.figures pictures  draws Documentation/pictures/ anew
 
 Exit status: 0 done, 1 a table cannot be read, 2 usage.
 """
@@ -14,7 +14,7 @@ from tools.figures import pages, pictures, store, tables
 
 if __name__ == "__main__":
     if sys.argv[1:] not in ([], ["pages"], ["pictures"]):
-        print("usage: python -m tools.figures [pages | pictures]", file=sys.stderr)
+        print("usage: tools/run tools.figures [pages | pictures]", file=sys.stderr)
         sys.exit(2)
     try:
         if sys.argv[1:] == ["pictures"]:

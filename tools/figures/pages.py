@@ -90,7 +90,7 @@ def problems(text: str) -> list[str]:
     """Return what is wrong with the tables of a page; raises as filled()."""
     found = ["a table is included, which code hosts do not show"] if INCLUDE.search(text) else []
     made = AREA.findall(filled(text))
-    return found + [f"{old[1]}: the page differs from the table: python -m tools.figures pages"
+    return found + [f"{old[1]}: the page differs from the table: tools/run tools.figures pages"
                     for old, new in zip(AREA.findall(text), made, strict=True) if old != new]
 
 

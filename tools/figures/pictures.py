@@ -3,7 +3,7 @@
 show is in selftests/GROUP/figures.py. matplotlib is there after `make tools`, so it is imported to
 draw alone.
 
-`python -m tools.figures pictures` draws them again. They have no date of their own, no random
+`tools/run tools.figures pictures` draws them again. They have no date of their own, no random
 names and no path, so that the same tables give the same bytes.
 """
 import io

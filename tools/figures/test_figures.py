@@ -55,7 +55,7 @@ def test_tables_whole() -> None:
 def test_pages(table: tables.Modelled) -> None:
     """The page is what the program makes of the table today."""
     page = store.file_of(table.group, table.name).with_suffix(".rst").read_text(encoding="utf-8")
-    assert page == table.text(), "python -m tools.figures pages"
+    assert page == table.text(), "tools/run tools.figures pages"
 
 
 @static
@@ -88,7 +88,7 @@ def test_gains() -> None:
     assert max(map(len, readme.splitlines())) <= 100 and 60 <= readme.count("\n") <= 90
     line = next(line for line in readme.splitlines() if "Zen 3*" in line)
     assert pages.problems(readme.replace(line, line.replace(" → ", "0 → "))) == [
-        "gains: the page differs from the table: python -m tools.figures pages"]
+        "gains: the page differs from the table: tools/run tools.figures pages"]
 
 
 @pytest.fixture(name="repository")
@@ -185,6 +185,6 @@ def test_pictures() -> None:
     assert set(pictures.PICTURES.iterdir()) == set(drawn)
     for path, picture in drawn.items():
         assert path.read_bytes() == pictures.draw(*picture), \
-            f"{path.name} differs: python -m tools.figures pictures"
+            f"{path.name} differs: tools/run tools.figures pictures"
     text = "".join(path.read_text(encoding="utf-8") for path in pages.documents())
     assert all(f"pictures/{name}-light.svg" in text for name in pictures.drawn())

@@ -73,7 +73,7 @@ def joined(name: str, old: Boot | None, row: BootTable, targets: dict[str, tuple
     if bool(row.kernel) == bool(old):
         raise GroupError("a new boot has a kernel, one that adds to another has none")
     if unknown := [target for target in row.kselftests if target not in targets]:
-        raise GroupError(f"no target '{unknown[0]}' in selftests/*/group.toml")
+        raise GroupError(f"no target '{unknown[0]}' in [kselftests] of selftests/*/group.toml")
     jobs = [Job("kselftest", target, targets[target][0]) for target in row.kselftests]
     row = replace(row, env=[*(pair for target in row.kselftests for pair in targets[target][1]),
                             *row.env])
