@@ -490,7 +490,7 @@ def test_robust_groups(mini: Mini, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def no_packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the directory of a Python that has its standard library alone, as before make tools."""
+    """Return the directory of a Python without packages, as before make tools."""
     root = tmp_path_factory.mktemp("python")
     venv.create(root, symlinks=True)
     return root / "bin"
