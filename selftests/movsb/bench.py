@@ -34,9 +34,8 @@ ALIKE, CYCLES = 0.1, 8
 ALLOWED = {"hot": (3.0, 0.03), "isolated": (5.0, 0.05)}
 # Where a body is linked is some cycles on Zen 4: copies moved behind the others, see site.py
 ORDERS = (0, 2, 4)
-# On a CPU whose distances are checked: bytes, and the most of rep movsb's time at slow distances.
-# At 4 KiB moves take longer on a busy core, rep movsb does not: 0.12 to 0.18 in one run on Zen 3
-GAINS = {1: 0.5, 16: 0.5, 64: 0.5, 256: 0.3, 4096: 0.2, 32768: 0.15, 65536: 0.15}
+# On a CPU whose distances are checked: bytes, and the most of rep movsb's time at slow distances
+GAINS = {1: 0.5, 16: 0.5, 64: 0.5, 256: 0.3, 4096: 0.15, 32768: 0.15, 65536: 0.15}
 
 # Bytes of the rows at random distances, and how many cycles slower a check may be below 1 KiB
 RANDOM = (1, 8, 16, 64, 128, 256, 512, 1024, 4096, 65536)

@@ -2,7 +2,6 @@
 """The published tables of the model are made of the kept counts, and those are whole."""
 import dataclasses
 import json
-import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -43,15 +42,6 @@ def test_published_results(of: Published) -> None:
             assert word.partition("=")[2] in run["command"], name
     for path in of.files():
         assert store.hash_of(path), path
-
-
-def test_workload_programs() -> None:
-    """Each workload has a line WORKLOAD() in its program, and no program has another."""
-    programs = [*store.ROOT.glob("tools/model/guest/*.c"),
-                *store.ROOT.glob("selftests/*/guest/*.c")]
-    assert sorted((name, str(path.relative_to(store.ROOT))) for path in programs
-                  for name in re.findall(r"^WORKLOAD\((\w+),", path.read_text(), re.M)
-                  ) == sorted((name, workload.program) for name, workload in WORKLOADS.items())
 
 
 def toy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> tuple[Published, Path, list[str]]:
